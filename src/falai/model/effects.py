@@ -1,0 +1,63 @@
+"""What a turn asks of the world by yielding it; a driver sends back the answer.
+
+`Summarise`, `Understand` and `Speak` are answered with a `ModelReply`, or by throwing the failure
+in. `UseTools` is answered with one `ToolAnswer` a call, in order; nothing is thrown for a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from falai.flow.handlers import ToolContext
+from falai.flow.plan import ToolPlan
+from falai.model.port import ModelRequest
+
+__all__ = ["Speak", "Summarise", "ToolAnswer", "ToolUse", "Understand", "UseTools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summarise:
+    """Sum up the older part of the history (M-15.5)."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Understand:
+    """Judge the customer's message. A failure goes out of the turn (M-5.8)."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Speak:
+    """One round of the reply (M-9). A driver that streams passes on its words."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One tool call that is to go through its gates (M-9.7). `tool` is `None` when none has that name."""
+
+    name: str
+    tool: ToolPlan | None
+    arguments: Mapping[str, Any]
+    context: ToolContext[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UseTools:
+    """Calls that may run side by side; a lone one runs alone (M-9.6)."""
+
+    calls: tuple[ToolUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What the model reads back, and the data to store (M-9.7, F-14.4)."""
+
+    content: str
+    data: Mapping[str, Any] | None = None

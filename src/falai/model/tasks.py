@@ -1,0 +1,178 @@
+"""What is asked of the model, as plain data with every template rendered.
+
+A prompt is this data in words; `LexicalModel` reads the data itself. `key` is the name under which
+a flow, a question or a field travels in the envelope (M-3.4, M-7.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "Acted", "BranchTask", "FieldTask", "FloorTask", "FlowTask", "InstructionTask", "Known", "ParamTask", "Refused",
+    "Said", "SpeakTask", "SummaryTask", "Today", "UnderstandTask",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """The date in the agent's time zone (M-24.2)."""
+
+    date: str
+    weekday: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTask:
+    """A field to read or to ask for. `known` and `value` belong to a correctable one (M-24.1)."""
+
+    key: str
+    slug: str
+    type: str
+    enum: tuple[Any, ...] | None = None
+    description: str | None = None
+    ask: str | None = None
+    question: str | None = None
+    known: bool = False
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParamTask:
+    """A value to read when a mention is true (M-4.6); `items` is a list's item type."""
+
+    name: str
+    type: str
+    enum: tuple[Any, ...] | None = None
+    description: str | None = None
+    items: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowTask:
+    """A flow to score or a mention to judge."""
+
+    key: str
+    id: str
+    name: str
+    description: str
+    matches: tuple[str, ...]
+    exclusions: tuple[str, ...]
+    extract: tuple[ParamTask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FloorTask:
+    """The flow that the customer is in, and the talk step where it stands (M-4.3)."""
+
+    key: str
+    id: str
+    name: str
+    description: str
+    step_id: str | None
+    prompt: str
+    pending: tuple[FieldTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTask:
+    """A branch question: its real id (T-8.7) and the rendered `when`."""
+
+    key: str
+    id: str
+    when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A known fact; `correctable` ones are not marked as known for good."""
+
+    slug: str
+    value: Any
+    correctable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTask:
+    """One rule for the wording, rendered (M-11.5)."""
+
+    kind: Literal["must", "never", "should"]
+    prompt: str
+    matches: tuple[str, ...]
+    exclusions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What this turn has already sent (M-8.10)."""
+
+    text: str
+    media: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A value that its richer type refused in this turn, and why (M-24.3)."""
+
+    slug: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What an action of this turn did (M-24.4)."""
+
+    name: str
+    status: Literal["ok", "skipped", "failed", "deferred"]
+    words: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstandTask:
+    """Judge the customer's newest message (M-4)."""
+
+    agent: str
+    identity: str | None
+    today: Today | None
+    text: str
+    floor: FloorTask | None
+    known: tuple[Known, ...]
+    flows: tuple[FlowTask, ...]
+    mentions: tuple[FlowTask, ...]
+    branches: tuple[BranchTask, ...]
+    fields: tuple[FieldTask, ...]
+    asks: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakTask:
+    """Phrase one reply (M-8). `flow` is `None` for the idle speaker."""
+
+    agent: str
+    identity: str | None
+    today: Today | None
+    flow: str | None
+    flow_description: str
+    step_id: str | None
+    guideline: str
+    """The author's rendered guideline; blank when there is none."""
+    fields: tuple[FieldTask, ...]
+    known: tuple[Known, ...]
+    refused: tuple[Refused, ...]
+    instructions: tuple[InstructionTask, ...]
+    kind: Literal["message", "wake", "event", "start"]
+    text: str | None
+    retry: bool
+    said: tuple[Said, ...]
+    acted: tuple[Acted, ...]
+    fixed_after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryTask:
+    """Sum up the older part of a history (M-15.5)."""
+
+    items: tuple[Mapping[str, Any], ...]

@@ -1,0 +1,103 @@
+"""What a conversation remembers between two turns: the structs *are* the wire JSON (B-3 to B-8).
+
+Attribute names are the snake_case of the wire names; an optional key that is not set is `None`
+here and absent on the wire. Dates are text in the form of B-2.4, because a blob may hold one that
+cannot be read (B-2.8). Treat a session that you hold as a value: a turn works on a copy of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = ["Claim", "Run", "RunStatus", "Session", "StepOutcome", "TriggerRef", "Waiting"]
+
+RunStatus = Literal["running", "asking", "waiting", "suspended"]
+TriggerKind = Literal["message", "mention", "silence", "event", "start", "flow"]
+OutcomeKind = Literal["prompt", "collect", "say", "do", "wait", "if", "idle"]
+OutcomeStatus = Literal["ok", "skipped", "failed", "waiting", "deferred"]
+
+
+class Claim(msgspec.Struct, rename="camel"):
+    """An entry of the ledger that stops a second start (B-10)."""
+
+    at: str
+
+
+class TriggerRef(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """What started a run; `payload` is any JSON, absent when there was none (B-4)."""
+
+    kind: TriggerKind
+    key: str
+    payload: Any = None
+
+
+class Waiting(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """Why a run is parked and when its wake is due (B-6)."""
+
+    kind: Literal["timer", "event"]
+    key: str | None = None
+    until: str | None = None
+    set_at: str
+    event: str | None = None
+
+
+class StepOutcome(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """One line about one thing that a run, or the turn, did (B-8, O-3)."""
+
+    run_id: str | None = None
+    flow_id: str | None = None
+    step_id: str | None = None
+    key: str | None = None
+    kind: OutcomeKind
+    status: OutcomeStatus
+    code: str | None = None
+    message: str | None = None
+    detail: str | None = None
+    next: str | None = None
+    until: str | None = None
+    at: str
+    llm_calls: int | None = None
+
+
+class Run(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """One live execution of a flow inside one session (B-4)."""
+
+    id: str
+    flow_id: str
+    anchor: str
+    dedupe_key: str
+    step_id: str | None
+    status: RunStatus
+    trigger: TriggerRef
+    input: Any = None
+    hop: int
+    started_at: str
+    suspended_at: str | None = None
+    staying: Literal[True] | None = None
+    waiting: Waiting | None = None
+    asked: dict[str, int]
+    visits: dict[str, int]
+    outcomes: list[StepOutcome]
+
+
+class Session(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """The state of one conversation (B-3)."""
+
+    id: str
+    v: Literal[4]
+    version: int
+    data: dict[str, Any]
+    runs: list[Run]
+    claims: dict[str, Claim]
+    inputs: list[str]
+    metadata: dict[str, Any]
+    last_user_at: str | None = None
+    last_assistant_at: str | None = None
+    history: list[Any] | None = None
+
+    @classmethod
+    def fresh(cls, session_id: str) -> Session:
+        """The session of a first contact (B-3.1)."""
+        return cls(id=session_id, v=4, version=0, data={}, runs=[], claims={}, inputs=[], metadata={})
