@@ -1,0 +1,57 @@
+# Everything runs by one word. Each sets itself up first; after that nothing here needs a network.
+
+PYTHON ?= python3
+BIN := .venv/bin
+UV := 0.13.9
+INSTALLED := .venv/installed
+PYRIGHT := .venv/pyright-installed
+ARGS ?=
+
+# pyright's PyPI package fetches the program itself at its first run: kept inside the environment.
+export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/.venv/pyright
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+export UV_PROJECT_ENVIRONMENT := .venv
+
+.PHONY: demo test full check lint types docs mutants setup clean
+
+demo: $(INSTALLED) ## talk to the example agent in the terminal
+	$(BIN)/falai chat examples/clinic/agent.py $(ARGS)
+
+test: $(INSTALLED) ## the default tests; ARGS="-k name" goes to pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+full: $(INSTALLED) ## the long form of every test
+	$(BIN)/python -m pytest --full $(ARGS)
+
+check: lint types docs test ## all that a change has to pass
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED) $(PYRIGHT)
+	$(BIN)/pyright
+	$(BIN)/mypy
+
+docs: $(INSTALLED) ## the documentation, into docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+mutants: $(INSTALLED) ## which one-line faults of turn/ the tests notice; goes on where it was stopped
+	$(BIN)/mutmut run $(ARGS)
+	$(BIN)/mutmut results
+
+setup: $(INSTALLED) $(PYRIGHT)
+
+$(INSTALLED): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit("falai needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Say: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check uv==$(UV)
+	$(BIN)/uv sync --quiet --frozen --inexact
+	@touch $@
+
+$(PYRIGHT): $(INSTALLED)
+	@$(BIN)/pyright --version
+	@touch $@
+
+clean:
+	rm -rf .venv docs/_build mutants .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,35 @@
+"""What all tests share: the option `--full`, hypothesis' two profiles, one event loop."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SLOW_MACHINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
+
+settings.register_profile("default", max_examples=50, deadline=None, suppress_health_check=SLOW_MACHINE)
+settings.register_profile("full", max_examples=2000, deadline=None, suppress_health_check=SLOW_MACHINE)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="the long form of each test that has one")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    short = "ci" if os.environ.get("CI") else "default"
+    settings.load_profile("full" if config.getoption("--full") else short)
+
+
+@pytest.fixture(scope="session")
+def full(pytestconfig: pytest.Config) -> bool:
+    """Whether the long form of a test was asked for."""
+    return bool(pytestconfig.getoption("--full"))
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The only backend: falai's drivers run on asyncio."""
+    return "asyncio"
