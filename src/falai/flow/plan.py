@@ -10,15 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from falai.flow.definition import (
-    Collect, Condition, Flow, Instruction, OnAnyMessage, OnEvent, OnMention, OnMessage, OnSilence, Prompt, Step,
-    TalkStep,
+    Branch, Collect, Condition, Flow, Instruction, OnAnyMessage, OnEvent, OnMention, OnMessage, OnSilence, Prompt, Step,
+    TalkStep, Target, Trigger, Wait,
 )  # fmt: skip
 from falai.flow.phrases import Phrases, split_phrases
 
-__all__ = ["ActionPlan", "AgentPlan", "EventPlan", "FieldPlan", "FlowPlan", "IdlePlan", "ParamPlan", "ToolPlan"]
+__all__ = [
+    "ActionPlan", "AgentPlan", "EventPlan", "FieldPlan", "FlowPlan", "IdlePlan", "ParamPlan", "ToolPlan", "branches_of",
+    "target_of",
+]  # fmt: skip
 
 WireType = Literal["string", "number", "integer", "boolean"]
 DEFAULT_MAX_ASKS = 3
@@ -96,9 +99,12 @@ class IdlePlan:
     instructions: tuple[Instruction, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlowPlan:
-    """A checked flow and what is looked up in it. `flow` holds only objects, no mappings."""
+    """A checked flow and what is looked up in it. `flow` holds only objects, no mappings.
+
+    It is itself only (`eq=False`), so that what is made of it once can be kept beside it.
+    """
 
     flow: Flow
 
@@ -107,12 +113,16 @@ class FlowPlan:
         return self.flow.id
 
     @cached_property
+    def triggers(self) -> tuple[Trigger, ...]:
+        return cast("tuple[Trigger, ...]", tuple(self.flow.on or ()))
+
+    @cached_property
     def name(self) -> str:
         return self.flow.name or self.flow.id
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        return tuple(self.flow.steps)  # type: ignore[arg-type]  # checked: no mappings are left
+        return cast("tuple[Step, ...]", tuple(self.flow.steps))
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
@@ -131,39 +141,39 @@ class FlowPlan:
     @cached_property
     def message(self) -> OnMessage | None:
         """The first message trigger with phrases: the one that makes the flow eligible (T-8.2)."""
-        return _first(self.flow.on, OnMessage)
+        return _first(self.triggers, OnMessage)
 
     @cached_property
     def catch_all(self) -> OnAnyMessage | None:
         """The first message trigger without phrases (T-8.3)."""
-        return _first(self.flow.on, OnAnyMessage)
+        return _first(self.triggers, OnAnyMessage)
 
     @cached_property
     def mention(self) -> OnMention | None:
-        return _first(self.flow.on, OnMention)
+        return _first(self.triggers, OnMention)
 
     @cached_property
     def silence(self) -> OnSilence | None:
-        return _first(self.flow.on, OnSilence)
+        return _first(self.triggers, OnSilence)
 
     @cached_property
     def events(self) -> tuple[OnEvent, ...]:
-        return tuple(t for t in self.flow.on or () if isinstance(t, OnEvent))
+        return tuple(t for t in self.triggers if isinstance(t, OnEvent))
 
     @cached_property
     def wants(self) -> Phrases:
         """The phrases of all message triggers (F-7.8)."""
-        return split_phrases(p for t in self.flow.on or () if isinstance(t, OnMessage) for p in t.phrases)
+        return split_phrases(p for t in self.triggers if isinstance(t, OnMessage) for p in t.phrases)
 
     @cached_property
     def touches(self) -> Phrases:
         """The phrases of all mention triggers (F-7.13)."""
-        return split_phrases(p for t in self.flow.on or () if isinstance(t, OnMention) for p in t.phrases)
+        return split_phrases(p for t in self.triggers if isinstance(t, OnMention) for p in t.phrases)
 
     @cached_property
     def extract(self) -> Mapping[str, Any]:
         """The first non-empty `extract` among the mention triggers, in wire form (F-7.13)."""
-        found = (t.extract for t in self.flow.on or () if isinstance(t, OnMention) and t.extract)
+        found = (t.extract for t in self.triggers if isinstance(t, OnMention) and t.extract)
         return next(found, {})
 
     @cached_property
@@ -178,9 +188,9 @@ class FlowPlan:
         return tuple(dict.fromkeys(slugs))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentPlan:
-    """A checked agent. Mappings and tuples keep the author's order."""
+    """A checked agent. Mappings and tuples keep the author's order; like a flow's plan it is itself only."""
 
     name: str
     persona: str | None = None
@@ -208,5 +218,15 @@ class AgentPlan:
         return any(isinstance(s, Collect) and s.question for f in self.flows.values() for s in f.steps)
 
 
-def _first(triggers: Sequence[Any] | None, kind: type[Any]) -> Any:
-    return next((t for t in triggers or () if isinstance(t, kind)), None)
+def target_of(target: Target | Mapping[str, Any] | None) -> Target | None:
+    """A target of a checked step, in which no mapping is left."""
+    return cast("Target | None", target)
+
+
+def branches_of(step: TalkStep | Wait) -> tuple[Branch, ...]:
+    """The branches of a checked step, in which no mapping is left."""
+    return cast("tuple[Branch, ...]", tuple(step.branches or ()))
+
+
+def _first(triggers: Sequence[Trigger], kind: type[Any]) -> Any:
+    return next((t for t in triggers if isinstance(t, kind)), None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Event", "Input", "Message", "Start", "Wake"]
+__all__ = ["Anchor", "Claims", "Event", "Input", "Message", "Silenced", "Start", "Wake"]
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -47,3 +47,29 @@ class Start(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 Input = Message | Wake | Event | Start
+
+
+class Silenced(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Why the assistant may not speak in this turn (T-1.4).
+
+    `understand` keeps the understand call; `skip` passes over messages instead of ending runs.
+    """
+
+    reason: str
+    understand: bool = False
+    skip: bool = False
+
+
+class Anchor(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What runs of a flow with this anchor are keyed to, and when the customer last wrote there (B-12)."""
+
+    key: str
+    last_inbound_at: str | None = None
+
+
+class Claims(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What the customer's other sessions hold: claims by dedupe key with their date, and the
+    `{flowId}:{anchor}` of runs that are live there (T-1.1)."""
+
+    held: dict[str, str] = {}
+    active: list[str] = []

@@ -1,0 +1,286 @@
+"""The agent: its options, checked once, and the drivers that perform what a turn asks for.
+
+`turn/` decides; a driver calls the model, the actions and the tools, and sends the answers back.
+All drivers run the same generator. An agent never changes and holds nothing between turns, so one
+object serves all sessions at once (F-16.1, T-21.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any, Generic, Literal, TypeVar
+
+from falai.errors import Problem, ProviderError
+from falai.flow.build import AgentOptions, EventDefinition, Idle, build_plan
+from falai.flow.definition import ActionFunction, Condition, Field, Flow, Instruction
+from falai.flow.functions import Action, Tool
+from falai.flow.handlers import View
+from falai.model.decoder import StreamingMessageDecoder
+from falai.model.failures import classify
+from falai.model.names import resolve_model
+from falai.model.port import Model, ModelReply, ModelRequest
+from falai.model.tools import run_tools
+from falai.session.inputs import Anchor, Claims, Input, Silenced
+from falai.session.model import Session
+from falai.turn.effects import Act, Effect, Speak, UseTools
+from falai.turn.given import Given, read_given
+from falai.turn.phases import turn_phases
+from falai.turn.result import ModelCall, ScheduledWake, TurnResult
+from falai.turn.silence import pending_wakes
+from falai.turn.state import Turn
+
+__all__ = ["Agent", "Delta", "Done"]
+
+C = TypeVar("C")
+AnyInput = Input | Mapping[str, Any]
+AnyAnchors = Mapping[str, Anchor | Mapping[str, Any]]
+AnyClaims = Claims | Mapping[str, Any]
+AnySilenced = str | Silenced | Mapping[str, Any]
+
+_log = logging.getLogger("falai.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Words of the reply as they arrive (T-20.2)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The last item of a streamed turn (T-20.1)."""
+
+    result: TurnResult
+
+
+class Agent(Generic[C]):
+    """A checked, immutable agent. `C` is the type of the host's `context` of one turn.
+
+    Raises `FlowConfigurationError` with every problem at once, each with its path (F-17, F-19.5),
+    and `ValueError` for compaction options out of range (F-16.4). Warnings are logged, and kept in
+    `warnings`.
+
+    `model` is a model string (`"openai:gpt-5-mini"`, `"lexical"`), a port of your own
+    (`falai.model.Model`), or a model of pydantic-ai. `timezone` is an IANA name: the day that the
+    prompts speak of is the day there (F-19.4). `business_hours(at, context)` gives the earliest
+    working moment that is not before `at` (F-11.5). `clock` gives "now", read once a turn.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        model: str | Model | Any,
+        persona: str | None = None,
+        goal: str | None = None,
+        timezone: str | None = None,
+        fields: Mapping[str, Field | Mapping[str, Any]] | type[Any] | None = None,
+        flows: Sequence[Flow | Mapping[str, Any]] = (),
+        actions: Sequence[ActionFunction | Action] | Mapping[str, ActionFunction | Action] | None = None,
+        events: Mapping[str, EventDefinition | Mapping[str, Any]] | None = None,
+        conditions: Sequence[Condition] | Mapping[str, Callable[[View[Any], Any], bool]] | None = None,
+        tools: Sequence[Callable[..., Any] | Tool] = (),
+        instructions: Sequence[Instruction | Mapping[str, Any]] = (),
+        knowledge_base: Mapping[str, Any] | None = None,
+        idle: Literal["silent"] | Idle | Mapping[str, Any] | None = None,
+        business_hours: Callable[[datetime, Any], datetime] | None = None,
+        clock: Callable[[], datetime] | None = None,
+        max_tool_loops: int = 5,
+        compaction: Mapping[str, Any] | None = None,
+        debug: bool = False,
+    ) -> None:
+        if debug:
+            logging.getLogger("falai").setLevel(logging.DEBUG)
+        port, problems = _port(model)
+        self.plan, self.warnings = build_plan(
+            AgentOptions(
+                name=name, persona=persona, goal=goal, timezone=timezone, fields=fields, flows=flows,
+                actions=actions, events=events, conditions=conditions, tools=tools, instructions=instructions,
+                knowledge_base=knowledge_base, idle=idle, business_hours=business_hours, clock=clock,
+                max_tool_loops=max_tool_loops, compaction=compaction, problems=problems,
+            )
+        )  # fmt: skip
+        self.model: Model = port
+        self._clock = clock or _system_clock
+        for warning in self.warnings:
+            _log.warning("[Agent] %s", warning)
+
+    async def turn(
+        self,
+        session_id: str,
+        input: AnyInput,
+        *,
+        session: Session | None = None,
+        context: C | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
+        silenced: AnySilenced | None = None,
+        anchors: AnyAnchors | None = None,
+        claims: AnyClaims | None = None,
+    ) -> TurnResult:
+        """One turn (T-1 to T-18): what happened goes in, what to send, enqueue and save comes out.
+
+        The session that was given is never changed. Raises `ValueError` for bad input (T-1.3),
+        `ProviderError` when the understanding call fails, and what a predicate, the business hours
+        or the clock raise; nothing is to be saved then, and the same input may be tried again.
+        """
+        given = read_given(session_id, input, session=session, context=context, history=history,
+                           silenced=silenced, anchors=anchors, claims=claims)  # fmt: skip
+        drive = _Drive(self, given)
+        while drive.effect is not None:
+            await drive.perform()
+        return drive.result
+
+    async def turn_stream(
+        self,
+        session_id: str,
+        input: AnyInput,
+        *,
+        session: Session | None = None,
+        context: C | None = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
+        silenced: AnySilenced | None = None,
+        anchors: AnyAnchors | None = None,
+        claims: AnyClaims | None = None,
+    ) -> AsyncIterator[Delta | Done]:
+        """The same turn with the words of the reply as they arrive; the last item is `Done` (T-20)."""
+        given = read_given(session_id, input, session=session, context=context, history=history,
+                           silenced=silenced, anchors=anchors, claims=claims)  # fmt: skip
+        drive = _Drive(self, given)
+        while drive.effect is not None:
+            if isinstance(drive.effect, Speak):
+                async for text in drive.stream(drive.effect):
+                    yield Delta(text)
+            else:
+                await drive.perform()
+        yield Done(drive.result)
+
+    def turn_sync(self, session_id: str, input: AnyInput, **given: Any) -> TurnResult:
+        """`turn` for scripts. Raises `RuntimeError` inside a running event loop: await `turn` there."""
+        return asyncio.run(self.turn(session_id, input, **given))
+
+    def pending_wakes(
+        self,
+        session: Session,
+        *,
+        context: C | None = None,
+        silenced: AnySilenced | None = None,
+        anchors: AnyAnchors | None = None,
+        claims: AnyClaims | None = None,
+    ) -> list[ScheduledWake]:
+        """Every wake that a saved session is waiting for, also those that are overdue (B-18)."""
+        given = read_given(session.id, {"wake": ""}, session=session, context=context, silenced=silenced,
+                           anchors=anchors, claims=claims)  # fmt: skip
+        return pending_wakes(Turn(self.plan, given, self._clock))
+
+
+class _Drive:
+    """One running turn: performs what the generator yields, and keeps what the model calls were."""
+
+    def __init__(self, agent: Agent[Any], given: Given) -> None:
+        self._model = agent.model
+        self._phases: Generator[Effect, Any, TurnResult] = turn_phases(agent.plan, given, agent._clock)
+        self._calls: list[ModelCall] = []
+        self.effect: Effect | None = None
+        self.result: TurnResult
+        self._advance(lambda: next(self._phases))
+
+    async def perform(self) -> None:
+        """Performs the effect at hand, and goes on to the next."""
+        effect = self.effect
+        try:
+            match effect:
+                case Act():
+                    answer = await _settled(effect.action.run(effect.context, effect.parameters))
+                case UseTools():
+                    answer = await run_tools(effect)
+                case None:
+                    raise AssertionError("the turn is over")
+                case _:
+                    answer = await self._call(effect.request)
+        except Exception as error:  # noqa: BLE001  the turn decides what a failure means
+            failure = error
+            self._advance(lambda: self._phases.throw(failure))
+        else:
+            self._advance(lambda: self._phases.send(answer))
+
+    async def stream(self, effect: Speak) -> AsyncIterator[str]:
+        """Performs a round of the reply, passing on its words."""
+        request, begun = effect.request, perf_counter()
+        decoder = StreamingMessageDecoder()
+        reply: ModelReply | None = None
+        try:
+            async for chunk in self._model.stream(request):
+                reply = chunk.reply
+                if piece := decoder.feed(chunk.accumulated):
+                    yield piece
+            if reply is None:
+                raise ProviderError("the stream ended before its reply was whole", kind="overload")
+        except Exception as error:  # noqa: BLE001  the turn decides what a failure means
+            failure = self._failed(request, begun, error)
+            self._advance(lambda: self._phases.throw(failure))
+        else:
+            whole = self._answered(request, begun, reply)
+            self._advance(lambda: self._phases.send(whole))
+
+    async def _call(self, request: ModelRequest) -> ModelReply:
+        begun = perf_counter()
+        try:
+            reply = await self._model.complete(request)
+        except Exception as error:
+            raise self._failed(request, begun, error) from error
+        return self._answered(request, begun, reply)
+
+    def _answered(self, request: ModelRequest, begun: float, reply: ModelReply) -> ModelReply:
+        self._calls.append(_record(request, begun, reply=reply))
+        return reply
+
+    def _failed(self, request: ModelRequest, begun: float, error: Exception) -> ProviderError:
+        failure = classify(error, self._model.name)
+        self._calls.append(_record(request, begun, error=str(failure)))
+        return failure
+
+    def _advance(self, step: Callable[[], Effect]) -> None:
+        try:
+            self.effect = step()
+        except StopIteration as stop:
+            self.effect = None
+            self.result = replace(stop.value, calls=tuple(self._calls))
+
+
+def _record(
+    request: ModelRequest, begun: float, *, reply: ModelReply | None = None, error: str | None = None
+) -> ModelCall:
+    return ModelCall(
+        name=request.schema_name,
+        prompt=request.prompt if request.system is None else f"{request.system}\n\n{request.prompt}",
+        reply=None if reply is None else reply.message,
+        usage=None if reply is None else reply.usage,
+        duration_ms=(perf_counter() - begun) * 1000,
+        cost=None if reply is None else reply.cost,
+        model=None if reply is None else reply.model,
+        error=error,
+    )
+
+
+async def _settled(value: Any) -> Any:
+    """The value, awaited if it is an awaitable one: handlers may be synchronous (T-11.10)."""
+    return await value if inspect.isawaitable(value) else value
+
+
+def _port(model: Any) -> tuple[Any, tuple[Problem, ...]]:
+    """The model's port, or what is wrong with the option."""
+    try:
+        return resolve_model(model), ()
+    except (ValueError, TypeError, ImportError) as error:
+        return None, (Problem("bad-model", "agent", str(error), "See falai.model for what `model` takes", "model"),)
+
+
+def _system_clock() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,140 @@
+"""A `do` step: the action is asked for, and what came back decides where the run goes (T-11.9 to T-11.20)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from falai.flow.definition import Do
+from falai.flow.durations import is_duration, parse_duration
+from falai.flow.handlers import ActionContext, ActionResult
+from falai.flow.plan import ActionPlan, FlowPlan, target_of
+from falai.flow.templates import render_deep
+from falai.model.tasks import Acted
+from falai.session import keys
+from falai.session.jsontext import json_text, quoted, to_plain
+from falai.session.model import Run
+from falai.turn.advance import due_under, park
+from falai.turn.effects import Act, Effect
+from falai.turn.follow import follow
+from falai.turn.lines import key_of, label, run_line
+from falai.turn.state import Turn
+
+__all__ = ["perform", "read_result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of an action, read (T-11.14, T-11.18). `words` are `None` when it gave none."""
+
+    status: Literal["ok", "skipped", "failed", "deferred"]
+    words: str | None = None
+    spoke: bool = False
+    defer: str = ""
+
+
+def perform(turn: Turn, run: Run, flow: FlowPlan, step: Do) -> Generator[Effect, Any, None]:
+    """Runs the step's action, also under a closed gate, and moves the run by its result."""
+    name = cast(str, step.do)
+    done = yield from _act(turn, run, name, step)
+    turn.acted.append(Acted(name, done.status, done.words))
+    if done.spoke:
+        turn.has_spoken(run)
+    match done.status:
+        case "ok":
+            _report(turn, run, "ok", None, done.words or None, label(target_of(step.then)))
+        case "skipped":
+            _report(turn, run, "skipped", "action-skipped", done.words, label(target_of(step.then)))
+        case "failed":
+            target = target_of(step.on_fail) or target_of(step.then)
+            _report(turn, run, "failed", "action-failed", done.words, label(target))
+            follow(turn, run, flow, step, target)
+            return
+        case "deferred":
+            _defer(turn, run, done)
+            return
+    follow(turn, run, flow, step, target_of(step.then))
+
+
+def _report(turn: Turn, run: Run, status: Any, code: str | None, detail: str | None, next_: str | None) -> None:
+    run_line(turn, run, "do", status, code, key=key_of(run), detail=detail, next=next_)
+
+
+def _act(turn: Turn, run: Run, name: str, step: Do) -> Generator[Effect, Any, Done]:
+    action = turn.plan.actions.get(name)
+    if action is None:
+        return Done("failed", f"no action is registered as {quoted(name)}")
+    parameters = render_deep(step.with_ or {}, turn.roots(run))
+    try:
+        raw = yield Act(action, parameters, _context(turn, run))
+    except Exception as error:  # noqa: BLE001  whatever an action raises is its failure (T-11.13)
+        return Done("failed", str(error) or type(error).__name__)
+    return read_result(action, raw)
+
+
+def _context(turn: Turn, run: Run) -> ActionContext[Any]:
+    session = turn.session
+
+    def set_fields(patch: Mapping[str, Any]) -> None:
+        for field, value in to_plain(patch, "set").items():
+            turn.write(field, value, "action")
+
+    return ActionContext(
+        context=turn.given.context,
+        data=session.data,
+        input=run.input,
+        run=run,
+        session_id=session.id,
+        key=key_of(run),
+        dedupe_key=run.dedupe_key,
+        silenced=None if turn.gate is None else turn.gate.reason,
+        now=turn.now_at,
+        set=set_fields,
+    )
+
+
+def read_result(action: ActionPlan, raw: object) -> Done:
+    """Reads what an action returned; the first of `ok`, `skipped`, `failed`, `defer` counts (T-11.18)."""
+    given = _members(raw)
+    kind = next((key for key in ("ok", "skipped", "failed", "defer") if given.get(key) is not None), None)
+    if kind == "ok" and given["ok"] is True:
+        return Done("ok", _words(given.get("detail")), spoke=given.get("spoke") is True)
+    if kind == "skipped" or kind == "failed":
+        return Done(kind, _words(given[kind]))
+    if kind == "defer":
+        return _read_defer(action, given)
+    return Done("failed", f"action {quoted(action.name)} returned no usable result")
+
+
+def _read_defer(action: ActionPlan, given: Mapping[str, Any]) -> Done:
+    duration = given["defer"]
+    if is_duration(duration):
+        return Done("deferred", _words(given.get("detail")), defer=duration)
+    return Done("failed", f'action {quoted(action.name)} deferred by "{_words(duration)}", which is no duration')
+
+
+def _members(raw: object) -> Mapping[str, Any]:
+    if isinstance(raw, ActionResult):
+        return {key: getattr(raw, key) for key in ActionResult.__slots__}
+    return cast(Mapping[str, Any], raw) if isinstance(raw, Mapping) else {}
+
+
+def _words(value: Any) -> str | None:
+    """Words as text; what is no text becomes its JSON text."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return json_text(value)
+    except TypeError:
+        return str(value)
+
+
+def _defer(turn: Turn, run: Run, done: Done) -> None:
+    """Parks until the next try of the same visit (T-11.19)."""
+    at_ms = turn.now_ms + parse_duration(done.defer)
+    at_ms, wake = due_under(turn, run, at_ms, lambda ms: keys.wake_key(run.id, run.step_id or "", ms))
+    key = key_of(run)
+    park(turn, run, at_ms, wake)
+    until = run.waiting and run.waiting.until
+    run_line(turn, run, "do", "deferred", "action-deferred", key=key, detail=done.words, until=until)

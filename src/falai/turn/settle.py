@@ -1,0 +1,118 @@
+"""Phase 7: the reply is applied, the run moves on, silences are armed (T-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from falai.model.inputs import Deferred, Spoken
+from falai.session import keys
+from falai.turn.advance import due_under, end_run, park, stay_at
+from falai.turn.decide import write_values
+from falai.turn.effects import Effect
+from falai.turn.follow import follow
+from falai.flow.plan import target_of
+from falai.turn.lines import failed_attempts, key_of, kind_of, run_line, turn_line
+from falai.turn.run import drain, resume
+from falai.turn.silence import arm_silences
+from falai.turn.speak import Reply
+from falai.turn.state import Talk, Turn
+from falai.turn.talk import count_asks, max_asks, pending, question_due, report_given_up, send_question
+
+__all__ = ["settle"]
+
+RETRY_LADDER_MS = (60_000, 300_000, 900_000, 3_600_000, 21_600_000)
+
+
+def settle(turn: Turn, reply: Reply | None) -> Generator[Effect, Any, None]:
+    """Applies the reply, if anybody spoke; then what follows in every turn (T-15.11)."""
+    turn.phase = "settle"
+    turn.speak_done, turn.talk = True, None
+    if reply is not None:
+        turn.spend(reply.outcome.llm_calls, reply.outcome.usage)
+        _apply(turn, reply)
+        yield from drain(turn)
+    if turn.spoke:
+        turn.session.last_assistant_at = turn.now
+    resume(turn)
+    arm_silences(turn)
+
+
+def _apply(turn: Turn, reply: Reply) -> None:
+    match reply.talk, reply.outcome:
+        case None, Spoken() as spoken:
+            _idle_spoke(turn, spoken)
+        case None, Deferred() as deferred:
+            turn_line(turn, "idle", "deferred", deferred.code, llm_calls=deferred.llm_calls)
+        case Talk() as talk, Spoken() as spoken:
+            _step_spoke(turn, talk, spoken, answers_first=reply.answers_first)
+        case Talk() as talk, Deferred() as deferred:
+            _try_again_later(turn, talk, deferred)
+
+
+def _idle_spoke(turn: Turn, spoken: Spoken) -> None:
+    """T-15.16."""
+    key = keys.idle_key(turn.trigger_key)
+    turn.send(spoken.message, "ai", key, None)
+    _store_tool_data(turn, spoken)
+    turn_line(turn, "idle", "ok", key=key, llm_calls=spoken.llm_calls)
+
+
+def _step_spoke(turn: Turn, talk: Talk, spoken: Spoken, *, answers_first: bool) -> None:
+    """T-15.3 to T-15.10."""
+    run, _, step = talk
+    key = key_of(run)
+    turn.send(spoken.message, "ai", key, run, step.id)
+    write_values(turn, spoken.values, "speak")
+    _store_tool_data(turn, spoken)
+    run_line(turn, run, kind_of(step), "ok", key=key, llm_calls=spoken.llm_calls)
+    left = pending(run, step, turn.session.data)
+    if not answers_first:
+        count_asks(turn, run, step)
+    elif question_due(turn, run, step):
+        send_question(turn, run, step)
+    if run.staying:
+        _stay_on(turn, talk, left)
+    elif not left:
+        _leave(turn, talk)
+
+
+def _store_tool_data(turn: Turn, spoken: Spoken) -> None:
+    for field, value in spoken.data.items():
+        turn.write(field, value, "tool")
+
+
+def _stay_on(turn: Turn, talk: Talk, asked: tuple[str, ...]) -> None:
+    """A staying run answers every message anew (T-15.8)."""
+    run, _, step = talk
+    for field in asked:
+        if run.asked[field] == max_asks(step):
+            run_line(turn, run, "collect", "skipped", "max-asks", key=key_of(run), detail=field)
+    stay_at(run, step.id)
+
+
+def _leave(turn: Turn, talk: Talk) -> None:
+    """Nothing is left to ask (T-15.10)."""
+    run, flow, step = talk
+    report_given_up(turn, run, step)
+    run.status = "running"
+    follow(turn, run, flow, step, target_of(step.then))
+    if turn.is_live(run) and run.status == "running":
+        turn.queue.append(run)
+
+
+def _try_again_later(turn: Turn, talk: Talk, deferred: Deferred) -> None:
+    """The reply failed: the step is tried again, up to five times (T-15.14)."""
+    run, _, step = talk
+    attempt = failed_attempts(run, step.id)
+    if not deferred.retryable or attempt >= len(RETRY_LADDER_MS):
+        run_line(turn, run, kind_of(step), "failed", deferred.code, key=key_of(run))
+        end_run(turn, run, "failed")
+        return
+    at_ms = max(turn.now_ms + RETRY_LADDER_MS[attempt], deferred.reset_at_ms or 0)
+    visit = run.visits.get(step.id, 0)
+    at_ms, wake = due_under(turn, run, at_ms, lambda ms: keys.retry_wake_key(run.id, step.id, visit, ms))
+    key = key_of(run)
+    park(turn, run, at_ms, wake, keeps_staying=True)
+    until = run.waiting and run.waiting.until
+    run_line(turn, run, kind_of(step), "deferred", deferred.code, key=key, until=until)

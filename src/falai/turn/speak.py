@@ -1,0 +1,133 @@
+"""Phase 6: who speaks, and with what (T-14, T-16.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, cast
+
+from falai.flow.definition import Instruction
+from falai.flow.plan import ToolPlan
+from falai.model.inputs import Deferred, SpeakInput, Spoken
+from falai.model.speak import speak
+from falai.model.tasks import Said
+from falai.session.inputs import Message
+from falai.session.model import Run
+from falai.turn.effects import Effect
+from falai.turn.history import compacted_history
+from falai.turn.lines import failed_attempts, key_of, kind_of, run_line
+from falai.turn.state import Talk, Turn
+from falai.turn.talk import pending, question_due, send_question
+
+__all__ = ["Reply", "speak_phase"]
+
+
+class Reply:
+    """What came of the speaking call, and for whom it was made. Without `talk`, the idle speaker."""
+
+    __slots__ = ("answers_first", "outcome", "talk")
+
+    def __init__(self, talk: Talk | None, outcome: Spoken | Deferred, *, answers_first: bool) -> None:
+        self.talk = talk
+        self.outcome = outcome
+        self.answers_first = answers_first
+        """The reply only answers; the step's fixed question follows it (`fixedAfter`)."""
+
+
+def speak_phase(turn: Turn) -> Generator[Effect, Any, Reply | None]:
+    """Lets the one speaker of this turn phrase its reply, if there is one (T-14.1 to T-14.6)."""
+    if turn.gate is not None:
+        return None
+    talk = turn.talk
+    if talk is None:
+        return (yield from _idle(turn)) if _idle_speaks(turn) else None
+    if turn.is_message and any(run is not talk.run for run in turn.spoke_by):
+        run_line(turn, talk.run, kind_of(talk.step), "skipped", "another-reply", key=key_of(talk.run))
+        return None
+    due = question_due(turn, talk.run, talk.step)
+    if due and not _answers_first(turn, talk):
+        send_question(turn, talk.run, talk.step)
+        return None
+    return (yield from _reply(turn, talk, answers_first=due))
+
+
+def _answers_first(turn: Turn, talk: Talk) -> bool:
+    """Whether a reply comes before the fixed question (T-16.3)."""
+    return turn.judged.asks is not False if turn.is_message else _is_retry(turn, talk)
+
+
+def _is_retry(turn: Turn, talk: Talk) -> bool:
+    return not turn.is_message and failed_attempts(talk.run, talk.step.id) > 0
+
+
+def _reply(turn: Turn, talk: Talk, *, answers_first: bool) -> Generator[Effect, Any, Reply]:
+    run, flow, step = talk
+    given = yield from _given(
+        turn,
+        talk,
+        instructions=[*turn.plan.instructions, *(flow.flow.instructions or ()), *(step.instructions or ())],
+        tools=step.tools if step.tools is not None else flow.flow.tools,
+        pending=() if answers_first else pending(run, step, turn.session.data),
+        fixed_after=turn.render(getattr(step, "question", None) or "", run) if answers_first else None,
+    )
+    return Reply(talk, (yield from speak(turn.plan, given)), answers_first=answers_first)
+
+
+# --- the idle speaker ---------------------------------------------------------------------------
+
+
+def _idle_speaks(turn: Turn) -> bool:
+    """T-14.4."""
+    return turn.is_message and turn.plan.idle is not None and turn.asking() is None and not turn.spoke_by
+
+
+def _idle(turn: Turn) -> Generator[Effect, Any, Reply]:
+    idle = turn.plan.idle
+    assert idle is not None
+    instructions = [*turn.plan.instructions, *idle.instructions]
+    given = yield from _given(turn, None, instructions=instructions, tools=idle.tools, pending=(), fixed_after=None)
+    return Reply(None, (yield from speak(turn.plan, given)), answers_first=False)
+
+
+# --- what the speaker is told -------------------------------------------------------------------
+
+
+def _given(
+    turn: Turn,
+    talk: Talk | None,
+    *,
+    instructions: Sequence[Any],
+    tools: Sequence[str] | None,
+    pending: tuple[str, ...],
+    fixed_after: str | None,
+) -> Generator[Effect, Any, SpeakInput]:
+    history = yield from compacted_history(turn)
+    run = None if talk is None else talk.run
+    return SpeakInput(
+        run=run,
+        flow=None if talk is None else talk.flow,
+        step=None if talk is None else talk.step,
+        pending=pending,
+        fixed_after=fixed_after,
+        kind=turn.kind,
+        text=turn.input.text if isinstance(turn.input, Message) else None,
+        retry=talk is not None and _is_retry(turn, talk),
+        context=turn.given.context,
+        data=turn.session.data,
+        history=history,
+        now_ms=turn.now_ms,
+        said=tuple(Said(m.text, (m.media or {}).get("slug")) for m in turn.messages),
+        instructions=_in_force(turn, run, cast(Sequence[Instruction], instructions)),
+        tools=_allowed(turn.plan.tools, tools),
+        refused=tuple(turn.refused),
+        acted=tuple(turn.acted),
+    )
+
+
+def _in_force(turn: Turn, run: Run | None, instructions: Sequence[Instruction]) -> tuple[Instruction, ...]:
+    """Those whose `if` holds (F-15.4)."""
+    return tuple(rule for rule in instructions if turn.holds(rule.if_, run))
+
+
+def _allowed(tools: tuple[ToolPlan, ...], ids: Sequence[str] | None) -> tuple[ToolPlan, ...]:
+    """The agent's tools, in its order, restricted to a list (F-14.5)."""
+    return tools if ids is None else tuple(tool for tool in tools if tool.id in ids)
