@@ -1,0 +1,117 @@
+"""A session as JSON text, as plain data, and as a copy.
+
+The typed parts go through msgspec in one piece; the parts in which a host's own values may stand
+(`data`, `metadata`, `history`, inputs and payloads) go through `to_plain`, so that text, plain data
+and copy agree, whatever was put in. What msgspec cannot write or read, the slow way can, or it
+says what is wrong: whole numbers of any length, lone surrogates, blobs with `null` in odd places.
+"""
+
+from __future__ import annotations
+
+import copy
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, cast
+from uuid import UUID
+
+import msgspec
+
+from falai.errors import InvalidSessionError
+from falai.session.check import assert_session
+from falai.session.jsontext import is_object, json_text, parse_json, show, to_plain
+from falai.session.model import Run, Session
+
+__all__ = ["copy_session", "session_from_json", "session_to_json", "session_to_wire", "stamped"]
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Session)
+_OURS = (bytes, bytearray, datetime, date, time, timedelta, Decimal, UUID)  # what `to_plain` is to see as it is
+
+
+def copy_session(session: Session) -> Session:
+    """A session that is equal as JSON and shares nothing mutable with this one (B-3.3).
+
+    Raises `TypeError`, naming the path, when a value inside has no JSON form (P-16).
+    """
+    fresh = copy.copy(session)
+    fresh.data = to_plain(session.data, "data")
+    fresh.runs = [_copy_run(run, f"runs[{index}]") for index, run in enumerate(session.runs)]
+    fresh.claims = {key: copy.copy(claim) for key, claim in session.claims.items()}
+    fresh.inputs = list(session.inputs)
+    fresh.metadata = to_plain(session.metadata, "metadata")
+    if session.history is not None:
+        fresh.history = to_plain(session.history, "history")
+    return fresh
+
+
+def session_to_wire(session: Session) -> dict[str, Any]:
+    """The wire form as fresh plain data, optional keys only when set (P-14 to P-17).
+
+    Raises `TypeError` like `copy_session`.
+    """
+    return cast(dict[str, Any], to_plain(msgspec.to_builtins(copy_session(session), builtin_types=_OURS)))
+
+
+def session_to_json(session: Session) -> str:
+    """The wire form as JSON text. Raises `TypeError` like `copy_session`."""
+    return _text(copy_session(session))
+
+
+def session_from_json(text: str | bytes, session_id: str | None = None) -> Session:
+    """The session of a JSON text, checked by `assert_session`; without a `session_id`, its own id is taken.
+
+    Raises `InvalidSessionError` when the text is no JSON or no session (B-14).
+    """
+    session = _read_fast(text)
+    if session is not None and session_id in (None, session.id):
+        return session
+    return _read_slow(text, session_id)
+
+
+def stamped(session: Session, version: int) -> tuple[Session, str]:
+    """What a store writes: a copy with this version, and its JSON text (P-5, P-9).
+
+    Raises `TypeError` like `copy_session`.
+    """
+    fresh = copy_session(session)
+    fresh.version = version
+    return fresh, _text(fresh)
+
+
+def _copy_run(run: Run, path: str) -> Run:
+    fresh = copy.copy(run)
+    fresh.trigger = copy.copy(run.trigger)
+    fresh.trigger.payload = to_plain(run.trigger.payload, f"{path}.trigger.payload")
+    fresh.input = to_plain(run.input, f"{path}.input")
+    fresh.waiting = copy.copy(run.waiting)
+    fresh.asked = dict(run.asked)
+    fresh.visits = dict(run.visits)
+    fresh.outcomes = [copy.copy(line) for line in run.outcomes]
+    return fresh
+
+
+def _text(plain: Session) -> str:
+    try:
+        return _ENCODER.encode(plain).decode()
+    except (TypeError, ValueError):  # subclasses of str, lone surrogates, whole numbers without end
+        return json_text(session_to_wire(plain))
+
+
+def _read_fast(text: str | bytes) -> Session | None:
+    """The session of a text in which nothing needs a second look; the slow way decides about the others."""
+    if (b"null" if isinstance(text, bytes) else "null") in text:  # type: ignore[operator]
+        return None  # a key that is there with null counts as there (B-14.3), which the decoder cannot tell
+    try:
+        return _DECODER.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def _read_slow(text: str | bytes, session_id: str | None) -> Session:
+    try:
+        blob = parse_json(text)
+    except ValueError as error:
+        shown = text if isinstance(text, str) else text.decode(errors="replace")
+        raise InvalidSessionError(session_id or "", f"{show(shown)} is no JSON text ({error})") from None
+    own = blob.get("id") if is_object(blob) else None
+    return assert_session(blob, session_id or (own if isinstance(own, str) else ""))
