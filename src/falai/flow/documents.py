@@ -1,0 +1,161 @@
+"""Text that an author wrote, JSON or YAML, as plain data; whatever could be read two ways is refused.
+
+YAML is read by the 1.2 core schema: `on` is a word, `18:00` and `2026-09-20` are texts, `017` is
+seventeen. What JSON cannot say is refused in YAML too, so that a file means the same in both.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    import yaml
+
+__all__ = ["read_json", "read_yaml"]
+
+_TAG = "tag:yaml.org,2002:"
+_CORE = {  # tag → the plain scalars that have it (YAML 1.2.2, 10.3.2), and how those can begin
+    "null": (r"null|Null|NULL|~|", ["~", "n", "N", ""]),
+    "bool": (r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+}
+
+
+def read_json(text: str) -> Any:
+    """The data of a JSON text.
+
+    Raises `ValueError` saying where it breaks, or which key an object has twice; `NaN` and
+    `Infinity` are no JSON.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_yaml(text: str) -> Any:
+    """The data of a YAML text with one document.
+
+    Raises `ValueError` with line and column: for what is no YAML, for a key that stands twice or is
+    no text, for a tag outside the core schema. Raises `ImportError` naming the pip command when
+    PyYAML is not installed.
+    """
+    try:
+        # Only authors of YAML pay for it.
+        import yaml
+    except ImportError as error:
+        raise ImportError("reading YAML needs PyYAML: pip install 'falai[yaml]'") from error
+    try:
+        root = yaml.compose(text, Loader=_core_loader())
+        return None if root is None else _Reader().read(root)
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {json.dumps(key, ensure_ascii=False)} stands twice in one object")
+        found[key] = value
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number that JSON can hold")
+    return number
+
+
+@cache
+def _core_loader() -> type[yaml.SafeLoader]:
+    import yaml
+
+    by_start: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for tag, (pattern, starts) in _CORE.items():
+        for start in starts:
+            by_start.setdefault(start, []).append((_TAG + tag, re.compile(rf"^(?:{pattern})$")))
+
+    class CoreLoader(yaml.SafeLoader):
+        yaml_implicit_resolvers = by_start
+
+    return CoreLoader
+
+
+class _Reader:
+    """Turns composed nodes into data. An aliased node is read once, so that a few lines of aliases
+    cannot grow without bound."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, Any] = {}
+        self._open: set[int] = set()
+
+    def read(self, node: yaml.Node) -> Any:
+        known = id(node)
+        if known in self._open:
+            raise _at(node, "an alias stands inside what it names")
+        if known not in self._read:
+            self._open.add(known)
+            self._read[known] = self._data(node)
+            self._open.discard(known)
+        return self._read[known]
+
+    def _data(self, node: yaml.Node) -> Any:
+        import yaml
+
+        tag = node.tag.removeprefix(_TAG)
+        if isinstance(node, yaml.MappingNode) and tag == "map":
+            return self._mapping(node)
+        if isinstance(node, yaml.SequenceNode) and tag == "seq":
+            return [self.read(entry) for entry in node.value]
+        if isinstance(node, yaml.ScalarNode) and tag in {"str", *_CORE}:
+            return _scalar(node, tag)
+        raise _at(node, f"the tag {node.tag} is not of the core schema")
+
+    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value in node.value:
+            key = self.read(key_node)
+            if not isinstance(key, str):
+                raise _at(key_node, "a key that is no text; put it in quotes")
+            if key in found:
+                raise _at(key_node, f"the key {json.dumps(key, ensure_ascii=False)} stands twice in one mapping")
+            found[key] = self.read(value)
+        return found
+
+
+def _scalar(node: yaml.ScalarNode, tag: str) -> Any:
+    text: str = node.value
+    if tag == "str":
+        return text
+    if re.fullmatch(_CORE[tag][0], text) is None or text.lower().endswith((".inf", ".nan")):
+        raise _at(node, f"{text} is no {tag} that JSON can hold")
+    match tag:
+        case "null":
+            return None
+        case "bool":
+            return text.lower() == "true"
+        case "int":
+            return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+        case _:
+            return _finite(text)
+
+
+def _at(node: yaml.Node, what: str) -> ValueError:
+    mark = node.start_mark
+    return ValueError(f"line {mark.line + 1}, column {mark.column + 1}: {what}")
