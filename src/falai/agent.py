@@ -28,7 +28,7 @@ from falai.model.port import Model, ModelReply, ModelRequest
 from falai.model.tools import run_tools
 from falai.session.inputs import Anchor, Claims, Input, Silenced
 from falai.session.model import Session
-from falai.turn.effects import Act, Effect, Speak, UseTools
+from falai.turn.effects import Act, Effect, Speak, Summarise, Understand, UseTools
 from falai.turn.given import Given, read_given
 from falai.turn.phases import turn_phases
 from falai.turn.result import ModelCall, ScheduledWake, TurnResult
@@ -108,7 +108,7 @@ class Agent(Generic[C]):
             )
         )  # fmt: skip
         self.model: Model = port
-        self._clock = clock or _system_clock
+        self.clock = clock or _system_clock
         for warning in self.warnings:
             _log.warning("[Agent] %s", warning)
 
@@ -177,7 +177,7 @@ class Agent(Generic[C]):
         """Every wake that a saved session is waiting for, also those that are overdue (B-18)."""
         given = read_given(session.id, {"wake": ""}, session=session, context=context, silenced=silenced,
                            anchors=anchors, claims=claims)  # fmt: skip
-        return pending_wakes(Turn(self.plan, given, self._clock))
+        return pending_wakes(Turn(self.plan, given, self.clock))
 
 
 class _Drive:
@@ -185,7 +185,7 @@ class _Drive:
 
     def __init__(self, agent: Agent[Any], given: Given) -> None:
         self._model = agent.model
-        self._phases: Generator[Effect, Any, TurnResult] = turn_phases(agent.plan, given, agent._clock)
+        self._phases: Generator[Effect, Any, TurnResult] = turn_phases(agent.plan, given, agent.clock)
         self._calls: list[ModelCall] = []
         self.effect: Effect | None = None
         self.result: TurnResult
@@ -193,22 +193,24 @@ class _Drive:
 
     async def perform(self) -> None:
         """Performs the effect at hand, and goes on to the next."""
-        effect = self.effect
         try:
-            match effect:
-                case Act():
-                    answer = await _settled(effect.action.run(effect.context, effect.parameters))
-                case UseTools():
-                    answer = await run_tools(effect)
-                case None:
-                    raise AssertionError("the turn is over")
-                case _:
-                    answer = await self._call(effect.request)
+            answer = await self._answer()
         except Exception as error:  # noqa: BLE001  the turn decides what a failure means
             failure = error
             self._advance(lambda: self._phases.throw(failure))
         else:
             self._advance(lambda: self._phases.send(answer))
+
+    async def _answer(self) -> Any:
+        match self.effect:
+            case Act(action, parameters, context):
+                return await _settled(action.run(context, parameters))
+            case UseTools() as use:
+                return await run_tools(use)
+            case Summarise(request) | Understand(request) | Speak(request):
+                return await self._call(request)
+            case None:
+                return None
 
     async def stream(self, effect: Speak) -> AsyncIterator[str]:
         """Performs a round of the reply, passing on its words."""
@@ -220,13 +222,11 @@ class _Drive:
                 reply = chunk.reply
                 if piece := decoder.feed(chunk.accumulated):
                     yield piece
-            if reply is None:
-                raise ProviderError("the stream ended before its reply was whole", kind="overload")
+            whole = self._answered(request, begun, _whole(reply))
         except Exception as error:  # noqa: BLE001  the turn decides what a failure means
             failure = self._failed(request, begun, error)
             self._advance(lambda: self._phases.throw(failure))
         else:
-            whole = self._answered(request, begun, reply)
             self._advance(lambda: self._phases.send(whole))
 
     async def _call(self, request: ModelRequest) -> ModelReply:
@@ -267,6 +267,13 @@ def _record(
         model=None if reply is None else reply.model,
         error=error,
     )
+
+
+def _whole(reply: ModelReply | None) -> ModelReply:
+    """The reply of a stream. One that ended without it was cut."""
+    if reply is None:
+        raise ProviderError("the stream ended before its reply was whole", kind="overload")
+    return reply
 
 
 async def _settled(value: Any) -> Any:

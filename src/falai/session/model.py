@@ -7,12 +7,13 @@ cannot be read (B-2.8). Treat a session that you hold as a value: a turn works o
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-__all__ = ["Claim", "Run", "RunStatus", "Session", "StepOutcome", "TriggerRef", "Waiting"]
+__all__ = ["Claim", "Run", "RunStatus", "Session", "StepOutcome", "TriggerKind", "TriggerRef", "Waiting"]
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
 RunStatus = Literal["running", "asking", "waiting", "suspended"]
 TriggerKind = Literal["message", "mention", "silence", "event", "start", "flow"]
 OutcomeKind = Literal["prompt", "collect", "say", "do", "wait", "if", "idle"]
@@ -72,13 +73,13 @@ class Run(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     status: RunStatus
     trigger: TriggerRef
     input: Any = None
-    hop: int
+    hop: Count
     started_at: str
     suspended_at: str | None = None
     staying: Literal[True] | None = None
     waiting: Waiting | None = None
-    asked: dict[str, int]
-    visits: dict[str, int]
+    asked: dict[str, Count]
+    visits: dict[str, Count]
     outcomes: list[StepOutcome]
 
 
@@ -87,7 +88,7 @@ class Session(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
 
     id: str
     v: Literal[4]
-    version: int
+    version: Count
     data: dict[str, Any]
     runs: list[Run]
     claims: dict[str, Claim]
@@ -96,6 +97,19 @@ class Session(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     last_user_at: str | None = None
     last_assistant_at: str | None = None
     history: list[Any] | None = None
+
+    @classmethod
+    def from_json(cls, text: str | bytes, session_id: str | None = None) -> Session:
+        """The session of a JSON text; raises `InvalidSessionError` when it holds none, or that of another id."""
+        from falai.session.codec import session_from_json  # the codec imports this module
+
+        return session_from_json(text, session_id)
+
+    def to_json(self) -> str:
+        """The wire form as JSON text; raises `TypeError`, with its path, for a value that has no JSON form (P-16)."""
+        from falai.session.codec import session_to_json  # the codec imports this module
+
+        return session_to_json(self)
 
     @classmethod
     def fresh(cls, session_id: str) -> Session:

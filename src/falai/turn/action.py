@@ -23,6 +23,8 @@ from falai.turn.state import Turn
 
 __all__ = ["perform", "read_result"]
 
+_CODES = {"skipped": "action-skipped", "failed": "action-failed"}
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -41,24 +43,15 @@ def perform(turn: Turn, run: Run, flow: FlowPlan, step: Do) -> Generator[Effect,
     turn.acted.append(Acted(name, done.status, done.words))
     if done.spoke:
         turn.has_spoken(run)
-    match done.status:
-        case "ok":
-            _report(turn, run, "ok", None, done.words or None, label(target_of(step.then)))
-        case "skipped":
-            _report(turn, run, "skipped", "action-skipped", done.words, label(target_of(step.then)))
-        case "failed":
-            target = target_of(step.on_fail) or target_of(step.then)
-            _report(turn, run, "failed", "action-failed", done.words, label(target))
-            follow(turn, run, flow, step, target)
-            return
-        case "deferred":
-            _defer(turn, run, done)
-            return
-    follow(turn, run, flow, step, target_of(step.then))
-
-
-def _report(turn: Turn, run: Run, status: Any, code: str | None, detail: str | None, next_: str | None) -> None:
-    run_line(turn, run, "do", status, code, key=key_of(run), detail=detail, next=next_)
+    if done.status == "deferred":
+        _defer(turn, run, done)
+        return
+    target = target_of(step.then)
+    if done.status == "failed":
+        target = target_of(step.on_fail) or target
+    words = done.words or None if done.status == "ok" else done.words
+    run_line(turn, run, "do", done.status, _CODES.get(done.status), key=key_of(run), detail=words, next=label(target))
+    follow(turn, run, flow, step, target)
 
 
 def _act(turn: Turn, run: Run, name: str, step: Do) -> Generator[Effect, Any, Done]:
@@ -100,7 +93,7 @@ def read_result(action: ActionPlan, raw: object) -> Done:
     kind = next((key for key in ("ok", "skipped", "failed", "defer") if given.get(key) is not None), None)
     if kind == "ok" and given["ok"] is True:
         return Done("ok", _words(given.get("detail")), spoke=given.get("spoke") is True)
-    if kind == "skipped" or kind == "failed":
+    if kind in ("skipped", "failed"):
         return Done(kind, _words(given[kind]))
     if kind == "defer":
         return _read_defer(action, given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from falai.flow.definition import Branch, Collect, Prompt, TalkStep, To, Trigger
+from falai.flow.definition import Branch, Collect, Prompt, To, Trigger
 from falai.flow.plan import FlowPlan, branches_of, target_of
 from falai.flow.values import coerce_field, is_known
 from falai.model.tasks import Refused
@@ -161,7 +161,8 @@ def fire_branch(turn: Turn, run: Run, judged: Mapping[str, bool]) -> None:
     if flow is None or not isinstance(step, Collect | Prompt):
         return
     for index, branch in enumerate(branches_of(step)):
-        if _hits(turn, run, step, branch, index, judged):
+        answer = judged.get(branch_id(run.id, step.id, index))
+        if _hits(turn, run, branch, answer):
             target = target_of(branch.then)
             run_line(turn, run, kind_of(step), "ok", "branch", key=key_of(run), next=label(target))
             run.status = "running"
@@ -169,12 +170,11 @@ def fire_branch(turn: Turn, run: Run, judged: Mapping[str, bool]) -> None:
             return
 
 
-def _hits(turn: Turn, run: Run, step: TalkStep, branch: Branch, index: int, judged: Mapping[str, bool]) -> bool:
+def _hits(turn: Turn, run: Run, branch: Branch, answer: bool | None) -> bool:
+    """Whether every test that the branch has comes out true; the one of code is judged first."""
     if branch.when is None and run.staying and _leads_back(run, branch):
         return False
-    if not turn.holds(branch.if_, run):
-        return False
-    return branch.when is None or judged.get(branch_id(run.id, step.id, index)) is True
+    return turn.holds(branch.if_, run) and (branch.when is None or answer is True)
 
 
 def _leads_back(run: Run, branch: Branch) -> bool:

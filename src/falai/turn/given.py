@@ -92,7 +92,9 @@ def _read_input(given: Mapping[str, Any]) -> Input:
         case "wake":
             return Wake(_text(given, "wake"))
         case "event":
-            return Event(_text(given, "event"), _name(given, "key"), _json(given.get("payload"), "payload"), _hop(given, ""))
+            return Event(
+                _text(given, "event"), _name(given, "key"), _json(given.get("payload"), "payload"), _hop(given, "")
+            )
         case _:
             return _read_start(given["start"])
 

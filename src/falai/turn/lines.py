@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from falai.flow.definition import Collect, Do, If, Prompt, Say, Step, Target, To, ToFlow
 from falai.session.keys import step_key

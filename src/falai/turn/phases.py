@@ -8,6 +8,8 @@
     Speak       one speaker phrases the reply                  speak
     Settle      the reply is applied; silences are armed       settle, silence
     Return      the result                                     here
+
+The order is the same for every kind of input; an ignored one goes from Ingest to Return.
 """
 
 from __future__ import annotations

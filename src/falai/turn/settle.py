@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from falai.flow.plan import target_of
 from falai.model.inputs import Deferred, Spoken
 from falai.session import keys
 from falai.turn.advance import due_under, end_run, park, stay_at
 from falai.turn.decide import write_values
 from falai.turn.effects import Effect
 from falai.turn.follow import follow
-from falai.flow.plan import target_of
 from falai.turn.lines import failed_attempts, key_of, kind_of, run_line, turn_line
 from falai.turn.run import drain, resume
 from falai.turn.silence import arm_silences
@@ -53,7 +53,7 @@ def _apply(turn: Turn, reply: Reply) -> None:
 def _idle_spoke(turn: Turn, spoken: Spoken) -> None:
     """T-15.16."""
     key = keys.idle_key(turn.trigger_key)
-    turn.send(spoken.message, "ai", key, None)
+    turn.send(spoken.message, "ai", key)
     _store_tool_data(turn, spoken)
     turn_line(turn, "idle", "ok", key=key, llm_calls=spoken.llm_calls)
 
@@ -62,7 +62,7 @@ def _step_spoke(turn: Turn, talk: Talk, spoken: Spoken, *, answers_first: bool) 
     """T-15.3 to T-15.10."""
     run, _, step = talk
     key = key_of(run)
-    turn.send(spoken.message, "ai", key, run, step.id)
+    turn.send(spoken.message, "ai", key, run)
     write_values(turn, spoken.values, "speak")
     _store_tool_data(turn, spoken)
     run_line(turn, run, kind_of(step), "ok", key=key, llm_calls=spoken.llm_calls)

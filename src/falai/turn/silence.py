@@ -42,7 +42,7 @@ def _silences(turn: Turn, replaces_ms: int | None) -> Iterator[ScheduledWake]:
 def _would_start(turn: Turn, flow: FlowPlan, trigger: OnSilence, trigger_key: str) -> bool:
     if not turn.may_start(flow, trigger, "silence", trigger_key):
         return False
-    return trigger.if_ is None or turn.holds(trigger.if_, turn.draft(flow, "silence", trigger_key, ""))
+    return trigger.if_ is None or turn.holds(trigger.if_, turn.draft(flow, "silence", trigger_key))
 
 
 def _wake(turn: Turn, flow: FlowPlan, trigger: OnSilence, spoken: int, replaces_ms: int | None) -> ScheduledWake:

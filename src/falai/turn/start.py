@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from falai.flow.definition import OnEvent, Say, Trigger
 from falai.flow.durations import parse_duration
 from falai.flow.plan import FlowPlan
 from falai.session import keys
 from falai.session.claims import cut_always_claims, write_claim
-from falai.session.model import Run
+from falai.session.model import Run, TriggerKind
 from falai.turn.advance import due_under, end_run, park
 from falai.turn.lines import run_line, sentence
 from falai.turn.result import SkippedStart, StartedRun
@@ -18,13 +18,12 @@ from falai.turn.state import Turn
 __all__ = ["refuse", "start_run"]
 
 MAX_HOP = 5
-StartKind = Literal["message", "mention", "silence", "event", "start", "flow"]
 
 
 def start_run(
     turn: Turn,
     flow: FlowPlan,
-    kind: StartKind,
+    kind: TriggerKind,
     trigger_key: str,
     *,
     trigger: Trigger | None = None,
@@ -34,7 +33,7 @@ def start_run(
 ) -> Run | None:
     """Starts a run, or refuses to (T-6). A refusal is in `skipped`, unless the trigger's `if` fails."""
     repeat = (trigger and trigger.repeat) or keys.default_repeat(kind)
-    run = turn.draft(flow, kind, trigger_key, keys.nonce(repeat, trigger_key), payload, hop)
+    run = turn.draft(flow, kind, trigger_key, keys.nonce(repeat, trigger_key), payload=payload, hop=hop)
     if trigger is not None and not turn.holds(trigger.if_, run):
         return None
     code = turn.blocked(run.dedupe_key, repeat) or _too_deep(hop) or _already_running(turn, run)

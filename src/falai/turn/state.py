@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 from falai.flow.conditions import holds
 from falai.flow.definition import Predicate, Repeat, TalkStep
+from falai.flow.durations import parse_duration
 from falai.flow.handlers import View
 from falai.flow.plan import AgentPlan, FlowPlan
-from falai.flow.templates import Roots, render
+from falai.flow.templates import Roots, render, roots
 from falai.model.inputs import Judgement
 from falai.model.port import Usage
 from falai.model.tasks import Acted, Refused
@@ -25,7 +26,7 @@ from falai.session.codec import copy_session
 from falai.session.dates import from_ms, iso, read_date, to_ms
 from falai.session.inputs import Event, Message, Start, Wake
 from falai.session.jsontext import json_equal
-from falai.session.model import Run, Session, StepOutcome, TriggerRef
+from falai.session.model import Run, Session, StepOutcome, TriggerKind, TriggerRef
 from falai.turn.given import Given
 from falai.turn.result import Change, EndedRun, OutMessage, ScheduledWake, SkippedStart, StartedRun
 
@@ -149,7 +150,9 @@ class Turn:
 
     # --- judging --------------------------------------------------------------------------------
 
-    def draft(self, flow: FlowPlan, kind: Any, trigger_key: str, nonce: str, payload: Any = None, hop: int = 0) -> Run:
+    def draft(
+        self, flow: FlowPlan, kind: TriggerKind, trigger_key: str, nonce: str = "", *, payload: Any = None, hop: int = 0
+    ) -> Run:
         """A run as it would start (T-6.1, F-7.8)."""
         anchor = self.anchor_of(flow)
         return Run(
@@ -180,7 +183,8 @@ class Turn:
 
     def blocked(self, key: str, repeat: Repeat) -> Literal["already-claimed", "cooldown"] | None:
         """What stops a start that would write this claim (B-10.4)."""
-        return blocking(self.session, key, repeat, self.given.claims.held, self.now_ms)
+        cooldown = None if isinstance(repeat, str) else parse_duration(repeat["cooldown"])
+        return blocking(self.session, key, cooldown, self.given.claims.held, self.now_ms)
 
     def may_start(self, flow: FlowPlan, trigger: Any, kind: str, trigger_key: str) -> bool:
         """Whether a trigger's `repeat` allows a start under this trigger key (T-8.2)."""
@@ -205,7 +209,7 @@ class Turn:
         return render(template, self.roots(run))
 
     def roots(self, run: Run) -> Roots:
-        return Roots(data=self.session.data, context=self.given.context, input=run.input)
+        return roots(data=self.session.data, context=self.given.context, input=run.input)
 
     def due(self, at_ms: int, *, business_hours: bool | None) -> int:
         """A due time, moved into business hours where that is asked for (T-11.25)."""
@@ -226,10 +230,17 @@ class Turn:
             if name in self.session.data:
                 self.changes.append(Change(name, self.session.data.pop(name), None, "clear"))
 
-    def send(self, text: str, kind: Literal["ai", "verbatim"], key: str, run: Run | None, step_id: str | None = None,
-             media: Mapping[str, str] | None = None) -> None:  # fmt: skip
-        """Emits a message, behind the pauses that were gathered (T-11.8, T-15.3)."""
-        run_id = None if run is None else run.id
+    def send(
+        self,
+        text: str,
+        kind: Literal["ai", "verbatim"],
+        key: str,
+        run: Run | None = None,
+        *,
+        media: Mapping[str, str] | None = None,
+    ) -> None:
+        """Emits a message of the run's current step, behind the pauses that were gathered (T-11.8)."""
+        run_id, step_id = (run.id, run.step_id) if run else (None, None)
         self.messages.append(OutMessage(text, kind, self.delay, key, run_id, step_id, media))
         self.delay = 0
         self.spoke = True

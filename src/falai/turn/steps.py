@@ -98,7 +98,7 @@ def _say(turn: Turn, run: Run, flow: FlowPlan, step: Say) -> None:
     if step.once and not _first_time(turn, flow, step):
         run_line(turn, run, "say", "skipped", "already-sent", key=key, next=label(then))
     else:
-        turn.send(turn.render(step.say, run), "verbatim", key, run, step.id, step.media)
+        turn.send(turn.render(step.say, run), "verbatim", key, run, media=step.media)
         run_line(turn, run, "say", "ok", key=key, next=label(then))
     follow(turn, run, flow, step, then)
 

@@ -21,6 +21,7 @@ def collects(step: TalkStep) -> tuple[str, ...]:
 
 
 def max_asks(step: TalkStep) -> int:
+    """How often the step may ask for a field (F-8.10)."""
     return DEFAULT_MAX_ASKS if step.max_asks is None else step.max_asks
 
 
@@ -54,7 +55,7 @@ def question_due(turn: Turn, run: Run, step: TalkStep) -> bool:
 def send_question(turn: Turn, run: Run, step: TalkStep) -> None:
     """Sends the fixed question, as one ask of each field (T-16.4)."""
     assert isinstance(step, Collect)
-    turn.send(turn.render(step.question or "", run), "verbatim", key_of(run), run, step.id)
+    turn.send(turn.render(step.question or "", run), "verbatim", key_of(run), run)
     count_asks(turn, run, step)
     run_line(turn, run, "collect", "ok", "asked-fixed", key=key_of(run))
 

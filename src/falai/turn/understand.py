@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from falai.flow.definition import Collect, Prompt
 from falai.flow.plan import FlowPlan, branches_of
 from falai.flow.values import is_known
 from falai.model.inputs import BranchQuestion, UnderstandInput
+from falai.model.tasks import UnderstandTask
 from falai.model.understand import read_judgement, understand_request
 from falai.session import keys
 from falai.session.inputs import Message
@@ -70,7 +71,7 @@ def _ask(turn: Turn, message: Message, offers: Offers) -> Generator[Effect, Any,
     request = understand_request(turn.plan, _given(turn, message, offers, history))
     reply = yield Understand(request)
     turn.spend(1, reply.usage)
-    turn.judged = read_judgement(request.task, reply)
+    turn.judged = read_judgement(cast(UnderstandTask, request.task), reply)
 
 
 def _given(turn: Turn, message: Message, offers: Offers, history: Any) -> UnderstandInput:
@@ -123,7 +124,7 @@ def _passes(turn: Turn, flow: FlowPlan, trigger: Any) -> bool:
     """Whether a message trigger could start its flow now (T-8.2, T-8.3)."""
     if trigger is None or not turn.may_start(flow, trigger, "message", turn.trigger_key):
         return False
-    return trigger.if_ is None or turn.holds(trigger.if_, turn.draft(flow, "message", turn.trigger_key, ""))
+    return trigger.if_ is None or turn.holds(trigger.if_, turn.draft(flow, "message", turn.trigger_key))
 
 
 def _may_be_mentioned(turn: Turn, flow: FlowPlan) -> bool:
