@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 
-import msgspec
-
 from falai.errors import InvalidSessionError
 from falai.session.jsontext import MISSING, copied, is_list, is_object, quoted, show
 from falai.session.model import Claim, Run, RunStatus, Session, StepOutcome, TriggerKind, TriggerRef, Waiting
@@ -205,5 +203,5 @@ def _run(blob: Mapping[str, Any]) -> Run:
 
 def _members(kind: type[T], blob: Mapping[str, Any]) -> T:
     """A struct of the members that it knows; what the checks leave open is taken as it is."""
-    named = ((field.name, blob.get(field.encode_name)) for field in msgspec.structs.fields(kind))
-    return kind(**{name: copied(value) for name, value in named if value is not None})
+    named = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return kind(**{name: copied(blob[key]) for name, key in named if key in blob})

@@ -9,6 +9,7 @@ says what is wrong: whole numbers of any length, lone surrogates, blobs with `nu
 from __future__ import annotations
 
 import copy
+import re
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, cast
@@ -25,6 +26,9 @@ __all__ = ["copy_session", "session_from_json", "session_to_json", "session_to_w
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Session)
+_TELLING_NULL = re.compile(
+    rb'"(?:history|lastUserAt|lastAssistantAt|waiting|key|until|event)"\s*:\s*null|\\u00'  # an escape may hide such a key
+)
 _OURS = (bytes, bytearray, datetime, date, time, timedelta, Decimal, UUID)  # what `to_plain` is to see as it is
 
 
@@ -99,12 +103,16 @@ def _text(plain: Session) -> str:
 
 def _read_fast(text: str | bytes) -> Session | None:
     """The session of a text in which nothing needs a second look; the slow way decides about the others."""
-    if (b"null" if isinstance(text, bytes) else "null") in text:  # type: ignore[operator]
-        return None  # a key that is there with null counts as there (B-14.3), which the decoder cannot tell
     try:
-        return _DECODER.decode(text)
+        return None if _has_telling_null(text) else _DECODER.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+
+
+def _has_telling_null(text: str | bytes) -> bool:
+    """Whether a key may be there with null where it must not: the decoder takes that for absent (B-14.3)."""
+    raw = text.encode() if isinstance(text, str) else text
+    return b"null" in raw and _TELLING_NULL.search(raw) is not None
 
 
 def _read_slow(text: str | bytes, session_id: str | None) -> Session:

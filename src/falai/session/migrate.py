@@ -111,11 +111,11 @@ def _checked(blob: Any, session_id: str) -> _Legacy:
     """The parts of a 3.x state, checked in the order of G-18."""
     report = _Reporter(session_id)
     state = _with_collected(report.mapping(blob, "the blob"), report)
-    data = report.mapping(
-        state.get("data", MISSING),
-        "data",
-        "an object (without a key v and without data, this is no 3.x session either)",
-    )
+    data = state.get("data", MISSING)
+    if not is_object(data):
+        report.refuse(
+            data, "data", "an object (it has no v, so it is no v4 session; without data no 3.x session either)"
+        )
     metadata = report.optional_mapping(state.get("metadata"), "metadata")
     history = report.optional_list(state.get("history"), "history")
     flows = report.optional_list(state.get("flowHistory"), "flowHistory") or []
