@@ -1,0 +1,39 @@
+"""The two calls to a language model: what is asked, how the answer is read, and the port to a provider.
+
+The model understands and speaks; it decides nothing and writes nothing. Both calls hand back plain
+values, and the turn checks and applies them (M-1). A prompt is a pure function of the turn's data;
+text of customers gets into it through `quoting` alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from falai.model.decoder import StreamingMessageDecoder
+    from falai.model.jsontext import salvage_json
+    from falai.model.lexical import LexicalModel
+    from falai.model.names import resolve_model
+    from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
+    from falai.model.pydantic_ai import PydanticAIModel
+
+__all__ = [
+    "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel", "StreamingMessageDecoder",
+    "ToolCall", "ToolSpec", "Usage", "resolve_model", "salvage_json",
+]  # fmt: skip
+
+_HOMES: Final = {
+    "LexicalModel": "lexical",
+    "PydanticAIModel": "pydantic_ai",
+    "StreamingMessageDecoder": "decoder",
+    "resolve_model": "names",
+    "salvage_json": "jsontext",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what is asked for only then: `import falai` needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"falai.model.{_HOMES.get(name, 'port')}"), name)

@@ -1,0 +1,76 @@
+"""Model names: `"openai:gpt-5-mini"`, `"lexical"`. What can be wrong with one is found at construction.
+
+Nothing heavy is imported for that: whether an extra is installed, the import system knows.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Final
+
+from falai.model.port import Model
+
+__all__ = ["PREFIXES", "resolve_model"]
+
+PREFIXES: Final = {
+    "openai": "openai",
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+    "openrouter": "openai",
+    "deepseek": "openai",
+    "zai": "openai",
+    "ollama": "openai",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "groq": "groq",
+    "mistral": "mistralai",
+}
+"""The provider's prefix, and the package that has to be installed for it."""
+
+_EXTRAS: Final = {
+    "openai": 'pip install "falai[openai]"',
+    "anthropic": 'pip install "falai[anthropic]"',
+    "google.genai": 'pip install "falai[google]"',
+    "groq": 'pip install "pydantic-ai-slim[groq]"',
+    "mistralai": 'pip install "pydantic-ai-slim[mistral]"',
+}
+
+
+def resolve_model(model: str | Model, *, base_url: str | None = None) -> Model:
+    """The model behind a name; a `Model` stays as it is.
+
+    With a base URL, `openai:` means chat completions at that server. Raises `ValueError` for a name
+    that is unknown or incomplete, naming the known ones, and for a base URL where none can be;
+    `ImportError` with the command to run when the provider's extra is not installed.
+    """
+    if not isinstance(model, str):
+        return model
+    if model == "lexical":
+        from falai.model.lexical import LexicalModel  # only where it is used
+
+        return LexicalModel()
+    check_name(model, base_url=base_url)
+    from falai.model.pydantic_ai import PydanticAIModel  # only where it is used
+
+    return PydanticAIModel(model, base_url=base_url)
+
+
+def check_name(model: str, *, base_url: str | None = None) -> None:
+    """Raises what `resolve_model` promises for a provider's name."""
+    prefix, colon, name = model.partition(":")
+    if prefix not in PREFIXES or not colon or not name.strip():
+        known = ", ".join(f"{known}:…" for known in PREFIXES)
+        raise ValueError(f'unknown model "{model}": write "lexical", or one of {known} with the model\'s name behind it')
+    if base_url is not None and PREFIXES[prefix] != "openai":
+        raise ValueError(f'"{prefix}:" takes no base URL: a server of that kind is reached as "openai:{name}"')
+    package = PREFIXES[prefix]
+    missing = next((part for part in ("pydantic_ai", package) if not _is_installed(part)), None)
+    if missing is not None:
+        raise ImportError(f'the model "{model}" needs the package {missing}: run {_EXTRAS[package]}')
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the package around it is not there
+        return False

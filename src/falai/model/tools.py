@@ -1,0 +1,128 @@
+"""Tool calls on their way through the gates (M-9.6, M-9.7, F-14).
+
+A driver answers `UseTools` with `run_tools`. Whatever a tool does, the model reads text back:
+nothing raises here but what is no `Exception`, as a cancellation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from falai.flow.handlers import ToolResult
+from falai.flow.plan import ToolPlan
+from falai.model.effects import ToolAnswer, ToolUse, UseTools
+from falai.model.jsontext import as_object
+from falai.session.jsontext import json_text, to_plain
+
+__all__ = ["batches", "run_tools"]
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+def batches(calls: Sequence[ToolUse]) -> Iterator[tuple[ToolUse, ...]]:
+    """The calls in order: neighbours that are all safe together, every other call alone (M-9.6)."""
+    together: list[ToolUse] = []
+    for call in calls:
+        if _is_safe(call):
+            together.append(call)
+            continue
+        if together:
+            yield tuple(together)
+            together = []
+        yield (call,)
+    if together:
+        yield tuple(together)
+
+
+async def run_tools(effect: UseTools) -> list[ToolAnswer]:
+    """One answer a call, in order; the calls run side by side."""
+    if len(effect.calls) == 1:
+        return [await _answer(effect.calls[0])]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_answer(call)) for call in effect.calls]
+    return [task.result() for task in tasks]
+
+
+def _is_safe(call: ToolUse) -> bool:
+    tool = call.tool
+    if tool is None:
+        return False
+    try:
+        if tool.is_destructive is not None and tool.is_destructive(call.arguments):
+            return False
+        harmless = tool.is_concurrency_safe or tool.is_read_only
+        return harmless is not None and harmless(call.arguments) is True
+    except Exception:  # noqa: BLE001  # a gate that raises counts as not safe
+        return False
+
+
+async def _answer(call: ToolUse) -> ToolAnswer:
+    if call.tool is None:
+        return _refused(f"there is no tool named {json_text(call.name)}")
+    try:
+        return await _refusal(call.tool, call) or await _result(call.tool, call)
+    except Exception as error:  # noqa: BLE001  # the model reads what went wrong (M-9.7)
+        _LOG.warning("tool %r raised %r", call.name, error, extra={"action": "tool.raised", "tool": call.name})
+        return _refused(str(error) or type(error).__name__)
+
+
+async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:
+    """What stops the call at a gate; `None` lets it pass, and so does a gate that returns nothing."""
+    if tool.validate_input is not None:
+        verdict = _verdict(await _settled(tool.validate_input(call.arguments, call.context)), "valid")
+        if not verdict["valid"]:
+            more = {"correctedInput": corrected} if (corrected := verdict.get("correctedInput")) is not None else {}
+            return _refused(f"validation failed: {verdict.get('error') or 'the arguments are not valid'}", **more)
+    if tool.check_permissions is not None:
+        verdict = _verdict(await _settled(tool.check_permissions(call.arguments, call.context)), "allowed")
+        if not verdict["allowed"]:
+            return _refused(f"permission denied: {verdict.get('reason') or 'this call is not allowed'}")
+    return None
+
+
+async def _result(tool: ToolPlan, call: ToolUse) -> ToolAnswer:
+    found = await _settled(tool.handler(call.arguments, call.context))
+    value, data = (found.value, found.data) if isinstance(found, ToolResult) else _members(found)
+    return ToolAnswer(_cut(_text(value), tool.max_result_size_chars), as_object(data))
+
+
+def _members(found: Any) -> tuple[Any, Any]:
+    """The value and the data of a result in wire form; nothing counts as an empty one."""
+    members = as_object(found)
+    return members.get("value"), members.get("data")
+
+
+def _verdict(given: Any, key: str) -> Mapping[str, Any]:
+    if given is None:
+        return {key: True}
+    return {key: given is True, **as_object(given)}
+
+
+async def _settled(result: Any) -> Any:
+    return await result if inspect.isawaitable(result) else result
+
+
+def _text(value: Any) -> str:
+    """What the model reads of a value (F-14.3)."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return '{"ok":true}'
+    try:
+        return json_text(to_plain(value))
+    except (TypeError, ValueError, RecursionError):
+        return "[the tool returned something that cannot be written as JSON]"
+
+
+def _cut(text: str, limit: int | None) -> str:
+    if limit is None or limit <= 0 or len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n[cut: the result has {len(text)} characters, {limit} are shown]"
+
+
+def _refused(error: str, **more: Any) -> ToolAnswer:
+    return ToolAnswer(_text({"error": error, **more}))
