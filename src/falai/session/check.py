@@ -147,8 +147,8 @@ def _check_below_run(run: Mapping[str, Any], path: str, report: _Reporter) -> No
     if "waiting" in run:
         _check_waiting(run["waiting"], f"{path}.waiting.", report)
     for counts in ("asked", "visits"):
-        for name in run[counts]:
-            report.member(run[counts], name, _WHOLE, f"{path}.{counts}.")
+        for name, count in run[counts].items():
+            report.need(count, f"{path}.{counts}[{quoted(name)}]", _WHOLE)
     for index, line in enumerate(run["outcomes"]):
         where = f"{path}.outcomes[{index}]"
         report.need(line, where, _OBJECT)

@@ -58,7 +58,7 @@ def session_to_wire(session: Session) -> dict[str, Any]:
 
 def session_to_json(session: Session) -> str:
     """The wire form as JSON text. Raises `TypeError` like `copy_session`."""
-    return _text(copy_session(session))
+    return stamped(session, session.version)[1]
 
 
 def session_from_json(text: str | bytes, session_id: str | None = None) -> Session:
@@ -73,13 +73,17 @@ def session_from_json(text: str | bytes, session_id: str | None = None) -> Sessi
 
 
 def stamped(session: Session, version: int) -> tuple[Session, str]:
-    """What a store writes: a copy with this version, and its JSON text (P-5, P-9).
+    """What a store writes: a copy with this version, and its JSON text, which reads back as the copy (P-5, P-9).
 
     Raises `TypeError` like `copy_session`.
     """
     fresh = copy_session(session)
     fresh.version = version
-    return fresh, _text(fresh)
+    try:
+        return fresh, _ENCODER.encode(fresh).decode()
+    except (TypeError, ValueError):  # subclasses of str, lone surrogates, whole numbers without end
+        text = json_text(session_to_wire(fresh))
+        return session_from_json(text), text
 
 
 def _copy_run(run: Run, path: str) -> Run:
@@ -92,13 +96,6 @@ def _copy_run(run: Run, path: str) -> Run:
     fresh.visits = dict(run.visits)
     fresh.outcomes = [copy.copy(line) for line in run.outcomes]
     return fresh
-
-
-def _text(plain: Session) -> str:
-    try:
-        return _ENCODER.encode(plain).decode()
-    except (TypeError, ValueError):  # subclasses of str, lone surrogates, whole numbers without end
-        return json_text(session_to_wire(plain))
 
 
 def _read_fast(text: str | bytes) -> Session | None:

@@ -1,0 +1,50 @@
+"""What all stores do alike before they write a row and after they have read one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from falai.errors import InvalidSessionError
+from falai.session.check import assert_session, is_whole
+from falai.session.codec import session_from_json
+from falai.session.jsontext import show
+from falai.session.keys import is_blank_id
+from falai.session.model import Session
+
+__all__ = ["check_id", "check_table", "check_version", "read_row"]
+
+_TABLE = re.compile(r"[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?")
+
+
+def check_id(id: object) -> None:
+    """Raises `TypeError` unless this can be the id of a session (P-11)."""
+    if is_blank_id(id):
+        raise TypeError(f"the session id is {show(id)}; it must be text that is not blank")
+
+
+def check_version(expected_version: object) -> None:
+    """Raises `ValueError` unless this can be a stored version, or 0 for none (P-10)."""
+    if not is_whole(expected_version):
+        raise ValueError(f"expected_version is {show(expected_version)}; it must be a whole number of 0 or more")
+
+
+def check_table(name: str) -> str:
+    """The name of an SQL table, which is written unquoted; raises `ValueError` for any other text (P-25)."""
+    if not _TABLE.fullmatch(name):
+        raise ValueError(
+            f"table is {show(name)}; a table's name has letters, digits, _ and $, and perhaps a schema. in front"
+        )
+    return name
+
+
+def read_row(id: str, version: object, blob: Any) -> Session:
+    """The session of a row, from its JSON text or the parsed object (P-19).
+
+    Raises `InvalidSessionError` when the blob is no session of this id, and when the row's version
+    and the blob's differ, since such a row could never be saved again (P-20).
+    """
+    session = session_from_json(blob, id) if isinstance(blob, str | bytes) else assert_session(blob, id)
+    if session.version != version:
+        raise InvalidSessionError(id, f"the row has the version {show(version)}, the blob {session.version}")
+    return session

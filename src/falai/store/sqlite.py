@@ -1,0 +1,164 @@
+"""Sessions in a table of SQLite (P-33 to P-36), over the standard library's `sqlite3`.
+
+A save is one piece of work that nothing interrupts: the statement that checks and writes, its
+commit, and after a conflict the look at the version that won. For a database that the store opened
+itself, pieces run one after another on a thread of their own; a task that is cancelled while it
+waits leaves no transaction open, since the thread finishes what it has begun, and what it has not
+begun never happens. A connection of the host is used where the host uses it, on the caller's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
+from datetime import datetime
+from os import PathLike
+from typing import Any, TypeVar
+
+from falai.errors import SessionConflictError
+from falai.session.codec import stamped
+from falai.session.dates import iso, system_now, to_ms
+from falai.session.model import Session
+from falai.store.contract import Store
+from falai.store.row import check_id, check_table, check_version, read_row
+
+__all__ = ["SQLiteStore"]
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+_BUSY_SECONDS = 5.0
+
+
+class SQLiteStore(Store):
+    """Sessions in one table of one database.
+
+    With a path the store opens the database when it is first used, in WAL mode and with a time-out
+    of 5 seconds for what other processes have locked. With a connection of the host, a save inside
+    a transaction that the host has begun becomes part of it: the store commits and rolls back only
+    what it began itself (P-35).
+
+    `clock` dates `created_at` and `updated_at`. Raises `ValueError` when `table` is no table's name.
+    """
+
+    def __init__(
+        self,
+        db: str | PathLike[str] | sqlite3.Connection,
+        *,
+        table: str = "agent_sessions",
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._db = _Own(db) if isinstance(db, str | PathLike) else _Given(db)
+        self._sql = _Statements(check_table(table))
+        self._clock = clock or system_now
+
+    async def load(self, id: str) -> Session | None:
+        check_id(id)
+        row = await self._db.run(lambda db: self._read(db, id))
+        return read_row(id, *row) if row else None
+
+    async def save(self, session: Session, expected_version: int) -> Session:
+        check_id(session.id)
+        check_version(expected_version)
+        fresh, blob = stamped(session, int(expected_version) + 1)
+        now = iso(to_ms(self._clock()))
+        await self._db.run(lambda db: self._write(db, fresh, blob, now))
+        return fresh
+
+    async def initialize(self) -> None:
+        await self._db.run(self._create)
+
+    async def disconnect(self) -> None:
+        await self._db.close()
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        with _transaction(db):
+            db.execute(self._sql.create)
+
+    def _read(self, db: sqlite3.Connection, id: str) -> tuple[Any, ...] | None:
+        """Version and blob of a row."""
+        cursor = db.cursor()
+        cursor.row_factory = None  # whatever the host has set for its own rows
+        found: tuple[Any, ...] | None = cursor.execute(self._sql.read, (id,)).fetchone()
+        return found
+
+    def _write(self, db: sqlite3.Connection, fresh: Session, blob: str, now: str) -> None:
+        expected = fresh.version - 1
+        with _transaction(db):
+            if expected:
+                cursor = db.execute(self._sql.update, (fresh.version, blob, now, fresh.id, expected))
+            else:
+                cursor = db.execute(self._sql.insert, (fresh.id, fresh.version, blob, now, now))
+        if not cursor.rowcount:
+            found = self._read(db, fresh.id)
+            raise SessionConflictError(fresh.id, expected, found[0] if found else None)
+
+
+class _Statements:
+    """The SQL for one table; its name has been checked, and values travel as parameters."""
+
+    def __init__(self, table: str) -> None:
+        self.create = (
+            f"CREATE TABLE IF NOT EXISTS {table} (id TEXT PRIMARY KEY, version INTEGER NOT NULL,"
+            " blob TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)"
+        )
+        self.read = f"SELECT version, blob FROM {table} WHERE id = ?"  # noqa: S608 - see above
+        self.insert = (
+            f"INSERT INTO {table} (id, version, blob, created_at, updated_at)"  # noqa: S608 - see above
+            " VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        )
+        self.update = f"UPDATE {table} SET version = ?, blob = ?, updated_at = ? WHERE id = ? AND version = ?"  # noqa: S608 - see above
+
+
+def _transaction(db: sqlite3.Connection) -> sqlite3.Connection | nullcontext[None]:
+    """Commits or rolls back at its end; inside a transaction of the host it does neither (P-35)."""
+    return nullcontext() if db.in_transaction else db
+
+
+class _Given:
+    """The host's connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def run(self, work: Work[T]) -> T:
+        return work(self._connection)
+
+    async def close(self) -> None:
+        self._connection.close()
+
+
+class _Own:
+    """A connection of the store's own, opened, used and closed on one thread."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def run(self, work: Work[T]) -> T:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="falai-sqlite")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._opened()))
+
+    async def close(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        thread.submit(self._close)
+        await asyncio.get_running_loop().run_in_executor(None, thread.shutdown)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
+            with suppress(sqlite3.OperationalError):  # no time-out covers the switch; the other who holds the lock makes it
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+        return self._connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
