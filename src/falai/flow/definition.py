@@ -12,14 +12,14 @@ Positional: the id and the step's body. Everything else is keyword-only and opti
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from falai.flow.handlers import ActionResult, View
 
 __all__ = [
-    "ActionFunction", "Ask", "Branch", "Collect", "Condition", "Do", "Field", "Flow", "If", "Instruction",
-    "OnAnyMessage", "OnEvent", "OnMention", "OnMessage", "OnSilence", "Predicate", "Prompt", "Repeat", "Say",
+    "ActionFunction", "Ask", "Branch", "Collect", "Condition", "Do", "EventDefinition", "Field", "Flow", "Idle", "If",
+    "Instruction", "Param", "OnAnyMessage", "OnEvent", "OnMention", "OnMessage", "OnSilence", "Predicate", "Prompt", "Repeat", "Say",
     "Step", "TalkStep", "Target", "To", "ToFlow", "Trigger", "Wait", "WaitEvent",
 ]  # fmt: skip
 
@@ -63,6 +63,14 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class Param:
+    """What a signature cannot say about a parameter: `Annotated[str, Param("slotId", "The slot's id.")]`."""
+
+    name: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True)
 class To:
     """Go to a step of this flow, first forgetting the fields in `clear` (F-8.6)."""
 
@@ -102,6 +110,23 @@ class Instruction:
     when: str | Sequence[str] | None = None
     if_: Predicate | None = None
     id: str | None = None
+
+
+@dataclass(frozen=True)
+class EventDefinition:
+    """What a reported event counts as: the customer writing, the assistant speaking, or neither (F-13)."""
+
+    direction: Literal["inbound", "outbound"] | None = None
+
+
+@dataclass(frozen=True)
+class Idle:
+    """The speaker when no run holds the floor (F-16.2). `"silent"` in its place mutes it."""
+
+    prompt: str = ""
+    _: KW_ONLY
+    tools: Sequence[str] | None = None
+    instructions: Sequence[Instruction | Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -301,12 +326,12 @@ Step = Collect | Prompt | Say | Do | Wait | WaitEvent | If
 
 @dataclass(frozen=True)
 class Flow:
-    """When a conversation begins to follow these steps, and the steps (F-6). `name` is the id without one."""
+    """When a conversation begins to follow these steps, and the steps (F-6). Without a `name`, the id serves."""
 
     id: str
     _: KW_ONLY
     on: Sequence[Trigger | Mapping[str, Any]] | None = None
-    steps: Sequence[Step | Mapping[str, Any]] = ()
+    steps: Sequence[Step | Mapping[str, Any]] = field(default_factory=list[Step])
     name: str | None = None
     description: str | None = None
     anchor: str | None = None
@@ -316,6 +341,10 @@ class Flow:
     on_end: Literal["end", "stay", "reset"] | None = None
     instructions: Sequence[Instruction | Mapping[str, Any]] | None = None
     tools: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is None:
+            _fill(self, name=self.id)
 
 
 def _fill(target: object, **values: object) -> None:

@@ -1,0 +1,76 @@
+"""What the names in a flow resolve against (06-flowspec, section 1).
+
+A `None` stands for a definition that is wrong itself: the name is there, what it would allow is
+not known, and the checks that would need it are left out (F-19.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from falai.errors import Problem
+from falai.flow.fields import read_events, read_fields, read_parameters
+from falai.flow.places import Place, is_list, is_object
+from falai.flow.plan import AgentPlan, FieldPlan, ParamPlan
+from falai.flow.wire import to_wire
+from falai.session.jsontext import quoted, show
+
+__all__ = ["Registries", "read_registries"]
+
+Parameters = Mapping[str, ParamPlan | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registries:
+    """The names of an agent. Without `flows`, targets that name a flow are not looked up (S-29)."""
+
+    fields: Mapping[str, FieldPlan | None] = field(default_factory=dict[str, FieldPlan | None])
+    actions: Mapping[str, Parameters | None] = field(default_factory=dict[str, Parameters | None])
+    events: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    flows: tuple[str, ...] | None = None
+    descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What each action is for, for a model that writes flows (S-57)."""
+
+    @classmethod
+    def of(cls, plan: AgentPlan) -> Registries:
+        """The names of a checked agent."""
+        return cls(
+            fields=plan.fields,
+            actions={name: {p.name: p for p in action.parameters} for name, action in plan.actions.items()},
+            events=tuple(plan.events),
+            conditions=tuple(plan.conditions),
+            tools=tuple(tool.id for tool in plan.tools),
+            flows=tuple(plan.flows),
+            descriptions={name: action.description for name, action in plan.actions.items() if action.description},
+        )
+
+
+def read_registries(given: Mapping[str, Any]) -> tuple[Registries, list[Problem]]:
+    """Registries in wire form: `{fields, actions: {name: {parameters}}, events, conditions, tools, flows}`."""
+    fields, problems = read_fields(given.get("fields") or {})
+    actions: dict[str, Parameters | None] = {}
+    descriptions: dict[str, str] = {}
+    for name, action in to_wire(given.get("actions") or {}).items():
+        place = Place(f"action {quoted(name)}", f"actions.{name}")
+        if not is_object(action):
+            problems.append(place.problem("bad-definition", f"the definition is {show(action)}", 'Write {"parameters": {}}'))
+            continue
+        actions[name], found = read_parameters(action.get("parameters", {}), place.key("parameters"))
+        problems += found
+        descriptions |= {name: action["description"]} if isinstance(action.get("description"), str) else {}
+    events, found = read_events(given.get("events") or {})
+    flows = given.get("flows")
+    registries = Registries(
+        fields=fields,
+        actions=actions,
+        events=tuple(events),
+        conditions=tuple(given.get("conditions") or ()),
+        tools=tuple(given.get("tools") or ()),
+        flows=tuple(flows) if is_list(flows) else None,
+        descriptions=descriptions,
+    )
+    return registries, problems + found

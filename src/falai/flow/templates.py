@@ -1,0 +1,150 @@
+"""Templates: `{{data.name}}` becomes the value, and the gap that a blank value leaves is closed (F-10).
+
+A template is author's text. It is cut into literals and paths once; rendering looks the paths up
+and joins. Inserted text is never looked at again (F-10.8), so a value cannot become a template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, cast
+
+from falai.session.dates import iso, to_ms
+from falai.session.jsontext import json_text, to_plain
+
+__all__ = ["Roots", "has_placeholder", "placeholders", "render", "render_deep", "roots"]
+
+Roots = Mapping[str, Any]
+"""What the first part of a path may pick (F-10.2); a root that was not given is not in it."""
+
+_PLACEHOLDER = re.compile(r"\{\{\s*([^\s{}]+)\s*\}\}")
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+_LEAVES = (str, int, float, datetime)
+_UNKNOWN = object()
+_BLANK = ""
+
+_TIDYING = (
+    (re.compile(r"(?<=\S)[ \t]{2,}"), " "),
+    (re.compile(r"(?<! ) +(?=[,.;:!?…])"), ""),
+    (re.compile(r"[,;](?=[,;.!?…])"), ""),
+    (re.compile(r"^([ \t]*)[,;:!?]+[ \t]+(?=\S)", re.MULTILINE), r"\1"),
+    (re.compile(r"(?<![ \t])[ \t]+(?=\r?\n|\Z)"), ""),
+)
+
+
+def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:  # noqa: A002  # the wire name
+    """The roots of one place; `None` means that there is no such root (F-10.5)."""
+    given = {"data": data, "context": context, "input": input}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def render(template: str, scope: Roots) -> str:
+    """The template with every placeholder that leads somewhere filled in (F-10.4, F-10.6)."""
+    literals, paths = _compiled(template)
+    if not paths:
+        return template
+    found = [_text(_look_up(scope, parts)) for _, parts in paths]
+    pieces = [literals[0]]
+    for literal, (written, _), text in zip(literals[1:], paths, found, strict=True):
+        pieces += (written if text is None else text, literal)
+    result = "".join(pieces)
+    return _tidied(result) if _BLANK in found else result
+
+
+def render_deep(value: Any, scope: Roots) -> Any:
+    """A fresh copy of plain data with every text in it rendered; keys stay as they are (F-10.9)."""
+    if isinstance(value, str):
+        return render(value, scope)
+    if isinstance(value, Mapping):
+        return {key: render_deep(entry, scope) for key, entry in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [render_deep(entry, scope) for entry in cast("list[Any]", value)]
+    return value
+
+
+def has_placeholder(text: str) -> bool:
+    """Whether rendering would look anything up in this text."""
+    return _PLACEHOLDER.search(text) is not None
+
+
+def placeholders(text: str) -> tuple[tuple[str, ...], ...]:
+    """The paths that a template names, split at their points, in order."""
+    return tuple(parts for _, parts in _compiled(text)[1])
+
+
+@lru_cache(maxsize=2048)
+def _compiled(template: str) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
+    """The literals, and between each two of them a placeholder as it was written and its path."""
+    literals: list[str] = []
+    paths: list[tuple[str, tuple[str, ...]]] = []
+    end = 0
+    for match in _PLACEHOLDER.finditer(template):
+        literals.append(template[end : match.start()])
+        paths.append((match[0], tuple(match[1].split("."))))
+        end = match.end()
+    return (*literals, template[end:]), tuple(paths)
+
+
+def _look_up(scope: Roots, parts: tuple[str, ...]) -> Any:
+    """The value at a path, `_UNKNOWN`, or `_BLANK` when a null stands before its end (F-10.3, F-10.4)."""
+    value: Any = scope.get(parts[0], _UNKNOWN)
+    for part in parts[1:]:
+        if value is _UNKNOWN:
+            return _UNKNOWN
+        if value is None:
+            return _BLANK
+        value = _step(value, part)
+    return _UNKNOWN if value is None else value
+
+
+def _step(value: Any, part: str) -> Any:
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(part, _UNKNOWN)
+    if isinstance(value, list | tuple):
+        return _element(cast("list[Any]", value), part)
+    if isinstance(value, _LEAVES) or part.startswith("_"):
+        return _UNKNOWN
+    found = getattr(value, part, _UNKNOWN)
+    return _UNKNOWN if callable(found) else found
+
+
+def _element(values: list[Any] | tuple[Any, ...], part: str) -> Any:
+    if _INDEX.fullmatch(part) is None or len(part) > len(str(len(values))):
+        return _UNKNOWN
+    index = int(part)
+    return values[index] if index < len(values) else _UNKNOWN
+
+
+def _text(value: Any) -> str | None:
+    """What a value becomes in a text; `None` when the placeholder stays (F-10.4)."""
+    if isinstance(value, str):
+        return value
+    if value is _UNKNOWN:
+        return None
+    if isinstance(value, datetime):
+        return iso(to_ms(value))
+    if isinstance(value, list | tuple):
+        return ", ".join(_listed(entry) for entry in cast("list[Any]", value))
+    return _json(value)
+
+
+def _listed(value: Any) -> str:
+    return "null" if value is None else _text(value) or ""
+
+
+def _json(value: Any) -> str | None:
+    """JSON text of plain data; an object of the host's that has none stays unknown."""
+    try:
+        plain = to_plain(value)
+    except TypeError:
+        return None
+    return plain if isinstance(plain, str) else json_text(plain)
+
+
+def _tidied(text: str) -> str:
+    for pattern, replacement in _TIDYING:
+        text = pattern.sub(replacement, text)
+    return text

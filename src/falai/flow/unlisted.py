@@ -1,0 +1,66 @@
+"""W6: properties that have no meaning where they stand (S-43). They are never an error: an editor may keep its own.
+
+Looked at are the flow, each trigger and step by its kind, each branch, instruction and object
+target; nothing inside `with`, `ui`, `input`, `ask` or a condition's arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from falai.flow.places import Notice, Place, Wire, is_object
+from falai.flow.wire import BRANCH, FLOW, INSTRUCTION, STEPS, TARGETS, TRIGGERS, body_kinds, wire_name
+from falai.session.jsontext import quoted
+
+__all__ = ["unlisted", "unlisted_in_flow", "unlisted_in_step", "unlisted_in_trigger"]
+
+_TARGET_KEYS = ("then", "else", "onFail")
+
+
+def unlisted_in_flow(flow: Wire, place: Place) -> Iterator[Notice]:
+    """The flow's own properties and those of its instructions, as they are written."""
+    yield from _walk(flow, FLOW, place)
+
+
+def unlisted_in_trigger(trigger: Wire, place: Place) -> Iterator[Notice]:
+    kinds = [kind for kind in TRIGGERS if kind in trigger]
+    yield from unlisted(trigger, TRIGGERS[kinds[0]] if kinds else (), place)
+
+
+def unlisted_in_step(step: Wire, place: Place) -> Iterator[Notice]:
+    yield from _walk(step, STEPS[body_kinds(step)[0]], place)
+
+
+def unlisted(value: Wire, listed: Sequence[str], place: Place) -> Iterator[Notice]:
+    """One warning for each property that is not listed."""
+    for key in value:
+        if key not in listed:
+            yield _notice(str(key), listed, place)
+
+
+def _walk(value: Wire, listed: Sequence[str], place: Place) -> Iterator[Notice]:
+    for key, part in value.items():
+        if key not in listed:
+            yield _notice(str(key), listed, place)
+        elif key in _TARGET_KEYS:
+            yield from _target(part, place.key(key))
+        elif key in ("branches", "instructions"):
+            yield from _parts(part, BRANCH if key == "branches" else INSTRUCTION, place.key(key))
+
+
+def _parts(parts: Sequence[Any], listed: Sequence[str], place: Place) -> Iterator[Notice]:
+    for index, part in enumerate(parts):
+        yield from _walk(part, listed, place.item(index))
+
+
+def _target(target: Any, place: Place) -> Iterator[Notice]:
+    if is_object(target):
+        yield from unlisted(target, TARGETS["flow" if "flow" in target else "step"], place)
+
+
+def _notice(key: str, listed: Sequence[str], place: Place) -> Notice:
+    meant = wire_name(key)
+    fix = f"Did you mean {meant}" if meant != key and meant in listed else "Take it out; it does not survive a conversion"
+    inside = f" in {place.name}" if place.name else ""
+    return place.notice(f"the property {quoted(key)}{inside} has no meaning here", fix)
