@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conformance.source import case_files
 
+from conformance.source import case_files
 from falai.testing.scenario import Case, load_files, run_case
 
 

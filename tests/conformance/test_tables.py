@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+
 from conformance.source import Row, rows
 from conformance.tables import flow, model, session
 

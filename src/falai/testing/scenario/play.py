@@ -162,7 +162,7 @@ class _Run:
 
 def _scripted(entry: Mapping[str, Any]) -> Scripted:
     if "error" in entry:
-        return _provider_error(**entry["error"])
+        return _provider_error(entry["error"])
     said: Scripted = entry["reply"] if "reply" in entry else entry.get("text", "")
     if "tools" not in entry:
         return said
@@ -170,18 +170,13 @@ def _scripted(entry: Mapping[str, Any]) -> Scripted:
     return replace(whole_reply(said), tool_calls=calls)
 
 
-def _provider_error(
-    *,
-    kind: Any,
-    retryAfter: float | None = None,
-    resetAt: str | None = None,
-    shouldRetry: bool | None = None,  # noqa: N803
-) -> ProviderError:
+def _provider_error(given: Mapping[str, Any]) -> ProviderError:
+    wait = given.get("retryAfter")
     return ProviderError(
-        f"the script says: {kind}",
+        f"the script says: {given['kind']}",
         provider="mock",
-        kind=kind,
-        retry_after_ms=None if retryAfter is None else round(retryAfter * 1000),
-        reset_at_ms=None if resetAt is None else read_date(resetAt),
-        should_retry=shouldRetry,
+        kind=given["kind"],
+        retry_after_ms=None if wait is None else round(wait * 1000),
+        reset_at_ms=read_date(given.get("resetAt")),
+        should_retry=given.get("shouldRetry"),
     )

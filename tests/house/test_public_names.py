@@ -1,0 +1,55 @@
+"""What the public sees: the names, what importing them costs, and the errors' family tree."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+
+import falai
+from falai import errors
+
+PUBLIC = {
+    # the agent and what goes in and comes out
+    "Agent", "Anchor", "Claims", "Delta", "Done", "Event", "Message", "Session", "Silenced", "Start", "TurnResult",
+    "Wake",
+    # what an author writes
+    "Ask", "Branch", "BusinessHours", "Collect", "Condition", "Do", "Field", "Flow", "If", "Instruction",
+    "OnAnyMessage", "OnEvent", "OnMention", "OnMessage", "OnSilence", "Prompt", "Say", "To", "ToFlow", "Wait",
+    "WaitEvent",
+    # functions of the author's
+    "Action", "ActionContext", "ActionResult", "Param", "Tool", "ToolContext", "ToolResult", "View", "action",
+    "defer", "failed", "ok", "skipped", "tool",
+    # errors
+    "FalaiError", "FlowConfigurationError", "InvalidSessionError", "ProviderError", "SessionConflictError",
+}  # fmt: skip
+
+_LOADED = "import sys, json, falai; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+
+
+def test_public_names() -> None:
+    """The public surface is written down: a new name is a decision, not an accident."""
+    assert set(falai.__all__) == PUBLIC
+    assert [name for name in falai.__all__ if not hasattr(falai, name)] == []
+
+
+def test_importing_falai_is_light() -> None:
+    """`import falai` loads the standard library and msgspec, nothing else."""
+    loaded = json.loads(subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, check=True).stdout)
+    before = json.loads(
+        subprocess.run([sys.executable, "-c", _LOADED.replace(", falai", "")], capture_output=True, check=True).stdout
+    )
+    foreign = set(loaded) - set(before) - sys.stdlib_module_names
+    assert foreign - {"_bz2", "falai", "msgspec"} == set()
+
+
+def test_the_error_file_draws_its_family_tree() -> None:
+    """The docstring of the error file shows every class, under its parent."""
+    drawn = re.findall(r"^ +(?:│ *)?(?:[├└]── )?(\w+(?:Error)) ", errors.__doc__ or "", re.MULTILINE)
+    classes = [
+        name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, BaseException)
+    ]
+    assert drawn == classes
+    assert all(issubclass(getattr(errors, name), errors.FalaiError) for name in drawn)
