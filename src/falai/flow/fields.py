@@ -98,6 +98,7 @@ def _field(slug: str, definition: Wire, reading: TypeReading) -> FieldPlan:
         mode=definition.get("extract", mode),
         correct=definition.get("correct", False),
         validate=_validator(reading),
+        format=reading.format,
     )
 
 

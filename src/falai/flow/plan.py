@@ -30,7 +30,8 @@ DEFAULT_MAX_ASKS = 3
 @dataclass(frozen=True, slots=True)
 class FieldPlan:
     """A checked field. `validate` is the richer type's own check: JSON value in, JSON value out;
-    it raises `ValueError` with the reason (F-19.3)."""
+    it raises `ValueError` with the reason (F-19.3). `format` is what JSON schema calls that type's
+    text (`date`, `date-time`, `email`, …), for those who have to read such a value."""
 
     slug: str
     type: WireType
@@ -42,6 +43,7 @@ class FieldPlan:
     mode: Literal["anywhere", "asked"] = "anywhere"
     correct: bool = False
     validate: Callable[[Any], Any] | None = None
+    format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,12 @@ __all__ = [
     "today_section",
 ]  # fmt: skip
 
+_FORMATS: Final = {
+    "date": "a date as YYYY-MM-DD",
+    "date-time": "a date and time as YYYY-MM-DDTHH:MM",
+    "time": "a time as HH:MM",
+    "duration": "an ISO 8601 duration",
+}
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -94,10 +100,11 @@ def known_section(known: Iterable[Known]) -> str:
 
 
 def field_line(field: FieldTask) -> str:
-    """Key, type, options and description of a field (M-11.4)."""
+    """Key, type, options and description of a field (M-11.4); of a richer type also how it is written."""
+    shape = f", {_FORMATS.get(field.format, field.format)}" if field.format else ""
     options = f"; one of {', '.join(map(literal, field.enum))}" if field.enum is not None else ""
     description = f": {field.description}" if field.description else ""
-    return f"{name(field.key)} ({field.type}{options}){description}"
+    return f"{name(field.key)} ({field.type}{shape}{options}){description}"
 
 
 def _made_prefix(plan: AgentPlan) -> Prefix:

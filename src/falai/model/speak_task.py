@@ -68,6 +68,7 @@ def _field(plan: AgentPlan, given: SpeakInput, slug: str, key: str, scope: Roots
         description=field.description,
         ask=written(ask, scope).strip() if ask else None,
         question=written(field.question, scope).strip() if field.question else None,
+        format=field.format,
     )
 
 

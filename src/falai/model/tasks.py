@@ -27,7 +27,10 @@ class Today:
 
 @dataclass(frozen=True, slots=True)
 class FieldTask:
-    """A field to read or to ask for. `known` and `value` belong to a correctable one (M-24.1)."""
+    """A field to read or to ask for. `known` and `value` belong to a correctable one (M-24.1).
+
+    `type` is blank for a slug that the agent does not declare; `format` names a richer type (F-19.3).
+    """
 
     key: str
     slug: str
@@ -38,6 +41,7 @@ class FieldTask:
     question: str | None = None
     known: bool = False
     value: Any = None
+    format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _task(plan: AgentPlan, given: UnderstandInput) -> UnderstandTask:
         flows=tuple(_flow(flow, keys[flow.id], flow.wants, scope) for flow in given.compared),
         mentions=tuple(_mention(flow, keys[flow.id], scope) for flow in given.mentions),
         branches=tuple(BranchTask(keys[b.id], b.id, written(b.when, scope)) for b in given.branches),
-        fields=tuple(_field(plan, slug, keys[slug], given) for slug in given.fields),
+        fields=tuple(_field(plan, slug, keys[slug], given, scope) for slug in given.fields),
         asks=plan.asks_matter,
     )
 
@@ -136,7 +136,7 @@ def _floor(plan: AgentPlan, given: UnderstandInput, keys: Mapping[str, str], sco
         description=_description(flow, scope),
         step_id=step.id if step else None,
         prompt=written((step.prompt if step else None) or "", scope).strip(),
-        pending=tuple(_field(plan, slug, keys.get(slug, slug), given) for slug in given.pending),
+        pending=tuple(_field(plan, slug, keys.get(slug, slug), given, scope) for slug in given.pending),
     )
 
 
@@ -171,13 +171,22 @@ def _param(name: str, definition: Mapping[str, Any]) -> ParamTask:
     )
 
 
-def _field(plan: AgentPlan, slug: str, key: str, given: UnderstandInput) -> FieldTask:
+def _field(plan: AgentPlan, slug: str, key: str, given: UnderstandInput, scope: Roots) -> FieldTask:
     field = plan.fields.get(slug)
     if field is None:
         return FieldTask(key, slug, "")
     known = slug in given.correctable
-    value = given.data.get(slug) if known else None
-    return FieldTask(key, slug, field.type, field.enum, field.description, known=known, value=value)
+    return FieldTask(
+        key=key,
+        slug=slug,
+        type=field.type,
+        enum=field.enum,
+        description=field.description,
+        question=written(field.question, scope).strip() if field.question else None,
+        known=known,
+        value=given.data.get(slug) if known else None,
+        format=field.format,
+    )
 
 
 def _description(flow: FlowPlan, scope: Roots) -> str:

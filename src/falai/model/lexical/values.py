@@ -89,6 +89,7 @@ _CORRECTION = re.compile(
     r"|corrijo|perdon|desculpa)\b|^(no|nao),? "
 )
 
+_FORMATS: Final = {"date": "date", "date-time": "moment", "time": "time", "email": "email"}
 _KINDS: Final = (
     ("email", "email mail e-mail correo"),
     ("phone", "phone telephone mobile cell whatsapp tel telefone celular telefono movil fone"),
@@ -126,7 +127,9 @@ def read_list(text: str, enum: tuple[Any, ...] | None) -> list[Any] | None:
 
 
 def kind_of(field: FieldTask) -> str:
-    """What a text field holds, by the words of its name, its description and its question."""
+    """What a text field holds, by its type, else by the words of its name, description and question."""
+    if field.format in _FORMATS:
+        return _FORMATS[field.format]
     for source in (field.slug, field.description, field.question, field.ask):
         words = {token[0] for token in tokens(fold((source or "").replace("_", " ")))}
         for kind, hints in _KINDS:
