@@ -206,18 +206,10 @@ def _is_model(given: Any) -> bool:
 
 def _of_model(model: Any) -> dict[str, Any]:
     """The fields of a pydantic model class; what an `Ask` does not say, its `Field(description=…)` may."""
-    wire: dict[str, Any] = {}
-    for slug, info in cast("Mapping[str, Any]", model.model_fields).items():
-        ask = next((mark for mark in info.metadata if isinstance(mark, Ask)), Ask())
-        wire[slug] = {"description": info.description} | to_wire(
-            Field(
-                info.rebuild_annotation(),
-                ask=ask.ask,
-                question=ask.question,
-                label=ask.label,
-                description=ask.description or info.description,
-                extract=ask.extract,
-                correct=ask.correct,
-            )
-        )
-    return wire
+    return {slug: _of_annotation(info) for slug, info in cast("Mapping[str, Any]", model.model_fields).items()}
+
+
+def _of_annotation(info: Any) -> Any:
+    ask = next((mark for mark in info.metadata if isinstance(mark, Ask)), Ask())
+    said = {key: getattr(ask, key) for key in ("ask", "question", "label", "extract", "correct")}
+    return to_wire(Field(info.rebuild_annotation(), description=ask.description or info.description, **said))

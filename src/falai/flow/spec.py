@@ -16,7 +16,7 @@ from falai.flow.registries import Registries, read_registries
 from falai.flow.shape import flow_shape
 from falai.flow.wire import body_kinds, flow_from_wire, to_wire
 
-__all__ = ["Checked", "check_flow", "flow_wire", "from_spec", "to_spec", "validate_flow"]
+__all__ = ["Checked", "check_flow", "from_spec", "to_spec", "validate_flow"]
 
 
 class Checked(TypedDict):
@@ -30,7 +30,7 @@ def from_spec(spec: Mapping[str, Any]) -> Flow:
 
     Raises FlowConfigurationError with every problem of its shape.
     """
-    wire = flow_wire(spec)
+    wire = to_wire(spec)
     _raise(flow_shape(wire))
     return flow_from_wire(wire)
 
@@ -40,7 +40,7 @@ def to_spec(flow: Flow | Mapping[str, Any]) -> dict[str, Any]:
 
     Raises FlowConfigurationError for functions, which no spec can hold (S-14), and for a wrong shape.
     """
-    wire = flow_wire(flow)
+    wire = to_wire(flow)
     _raise(_unspeakable(wire))
     _raise(flow_shape(wire))
     spec = to_wire(flow_from_wire(wire))
@@ -56,7 +56,7 @@ def validate_flow(flow: Flow | Mapping[str, Any], registries: Registries | Mappi
     Raises FlowConfigurationError with every problem, in the order of the specification.
     """
     names, problems = (registries, list[Problem]()) if isinstance(registries, Registries) else read_registries(registries)
-    findings: list[Finding] = [*problems, *check_flow(flow_wire(flow), names)]
+    findings: list[Finding] = [*problems, *check_flow(to_wire(flow), names)]
     _raise(finding for finding in findings if isinstance(finding, Problem))
     return {"warnings": [finding.text for finding in findings if isinstance(finding, Notice)]}
 
@@ -65,15 +65,6 @@ def check_flow(wire: Any, names: Registries, base: str = "") -> Iterator[Finding
     """Problems and warnings of a flow in wire form: no name is looked up in a wrong shape (F-19.5)."""
     problems = list(flow_shape(wire, base))
     yield from problems or check_names(wire, names, base)
-
-
-def flow_wire(flow: Any, base: str = "") -> Any:
-    """The wire form of whatever stands for a flow; raises FlowConfigurationError for data without an end."""
-    try:
-        return to_wire(flow)
-    except RecursionError:
-        what = "it holds itself, or is nested too deeply to be JSON"
-        raise FlowConfigurationError(Place("flow", base).problem("not-an-object", what, "Write a plain object")) from None
 
 
 def _raise(findings: Iterator[Problem]) -> None:

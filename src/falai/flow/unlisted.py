@@ -13,7 +13,7 @@ from falai.flow.places import Notice, Place, Wire, is_object
 from falai.flow.wire import BRANCH, FLOW, INSTRUCTION, STEPS, TARGETS, TRIGGERS, body_kinds, wire_name
 from falai.session.jsontext import quoted
 
-__all__ = ["unlisted", "unlisted_in_flow", "unlisted_in_step", "unlisted_in_trigger"]
+__all__ = ["unlisted", "unlisted_in_flow", "unlisted_in_instructions", "unlisted_in_step", "unlisted_in_trigger"]
 
 _TARGET_KEYS = ("then", "else", "onFail")
 
@@ -30,6 +30,10 @@ def unlisted_in_trigger(trigger: Wire, place: Place) -> Iterator[Notice]:
 
 def unlisted_in_step(step: Wire, place: Place) -> Iterator[Notice]:
     yield from _walk(step, STEPS[body_kinds(step)[0]], place)
+
+
+def unlisted_in_instructions(instructions: Sequence[Wire], place: Place) -> Iterator[Notice]:
+    yield from _parts(instructions, INSTRUCTION, place)
 
 
 def unlisted(value: Wire, listed: Sequence[str], place: Place) -> Iterator[Notice]:

@@ -12,11 +12,13 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from falai.errors import FlowConfigurationError, Problem
 from falai.flow.definition import (
     Branch, Collect, Do, EventDefinition, Field, Flow, Idle, If, Instruction, OnAnyMessage, OnEvent, OnMention,
     OnMessage, OnSilence, Prompt, Say, Step, Target, To, ToFlow, Trigger, Wait, WaitEvent,
 )  # fmt: skip
 from falai.flow.places import Wire, is_list, is_object
+from falai.session.jsontext import show
 
 __all__ = [
     "BRANCH", "FLOW", "INSTRUCTION", "STEPS", "TARGETS", "TRIGGERS", "NoPhrases", "action_name", "body_kinds",
@@ -68,15 +70,14 @@ class NoPhrases(list[str]):
 def to_wire(definition: Any) -> Any:
     """The wire form of an object, a mapping, a list or a value; `None` members are dropped.
 
-    Fresh at every depth. Raises RecursionError for data that contains itself.
+    Fresh at every depth. Raises FlowConfigurationError for what holds itself.
     """
-    if is_object(definition):
-        return {key: to_wire(value) for key, value in definition.items() if value is not None}
-    if is_list(definition):
-        return [to_wire(value) for value in definition]
-    if isinstance(definition, _GENERIC):
-        return _reshaped(definition, to_wire(_members(definition)))
-    return definition
+    try:
+        return _wired(definition)
+    except RecursionError:
+        what = f"{show(definition)} holds itself, or is nested too deeply to be JSON"
+        problem = Problem("not-an-object", "flow", what, "Write plain data")
+        raise FlowConfigurationError(problem) from None
 
 
 def body_kinds(step: Wire) -> list[str]:
@@ -109,6 +110,16 @@ def wire_name(attribute: str) -> str:
     """`max_asks` → `maxAsks`, `if_` → `if`."""
     head, *rest = attribute.rstrip("_").split("_")
     return head + "".join(word.capitalize() for word in rest)
+
+
+def _wired(definition: Any) -> Any:
+    if is_object(definition):
+        return {key: _wired(value) for key, value in definition.items() if value is not None}
+    if is_list(definition):
+        return [_wired(value) for value in definition]
+    if isinstance(definition, _GENERIC):
+        return _reshaped(definition, _wired(_members(definition)))
+    return definition
 
 
 def _members(definition: Any) -> dict[str, Any]:

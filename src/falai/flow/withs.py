@@ -11,7 +11,7 @@ from falai.flow.plan import ParamPlan
 from falai.flow.values import in_enum, is_number
 from falai.session.jsontext import json_text, quoted, show
 
-__all__ = ["allowed", "check_with", "fits", "kind_of"]
+__all__ = ["allowed", "check_with", "expected", "fits", "kind_of"]
 
 _EXPECTED = {"string": "a string", "number": "a number", "integer": "an integer", "boolean": "a boolean"}
 
@@ -49,6 +49,13 @@ def allowed(value: Any, enum: Sequence[Any] | None) -> bool:
     return enum is None or in_enum(value, enum) or (isinstance(value, str) and "{{" in value)
 
 
+def expected(parameter: ParamPlan) -> str:
+    """What a parameter takes, as messages say it (S-36)."""
+    if parameter.items is None:
+        return _EXPECTED[parameter.type]
+    return f"a list of {_EXPECTED[parameter.items.type].partition(' ')[2]}s"
+
+
 def kind_of(value: Any) -> str:
     """What a value is called in messages (F-17.3)."""
     if value is None:
@@ -68,11 +75,11 @@ def _value(value: Any, parameter: ParamPlan, action: str, place: Place) -> Itera
     entries = value if parameter.items and is_list(value) else [value]
     wrong = [entry for entry in entries if not fits(entry, scalar.type)]
     if parameter.items and not is_list(value):
-        what = f"{who} must be {_expected(parameter)}, and is a {kind_of(value)}"
+        what = f"{who} must be {expected(parameter)}, and is a {kind_of(value)}"
         yield place.problem("parameter-type", what, "Write a list; values are not converted")
     elif wrong:
         inside = "holds" if parameter.items else "is"
-        what = f"{who} must be {_expected(parameter)}, and {inside} a {kind_of(wrong[0])}"
+        what = f"{who} must be {expected(parameter)}, and {inside} a {kind_of(wrong[0])}"
         yield place.problem("parameter-type", what, "Write a value of that type; values are not converted")
     else:
         yield from _listed(entries, scalar, who, place)
@@ -84,9 +91,3 @@ def _listed(entries: Any, parameter: ParamPlan, who: str, place: Place) -> Itera
     if enum is not None and off:
         what = f"{who} cannot be {json_text(off[0])}"
         yield place.problem("parameter-not-in-enum", what, f"Write {listing([json_text(v) for v in enum])}")
-
-
-def _expected(parameter: ParamPlan) -> str:
-    if parameter.items is None:
-        return _EXPECTED[parameter.type]
-    return f"a list of {_EXPECTED[parameter.items.type].partition(' ')[2]}s"
