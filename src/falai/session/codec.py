@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import copy
 import re
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from functools import cache
 from typing import Any, cast
-from uuid import UUID
 
 import msgspec
 
 from falai.errors import InvalidSessionError
 from falai.session.check import assert_session
-from falai.session.jsontext import is_object, json_text, parse_json, show, to_plain
+from falai.session.jsontext import is_list, is_object, json_text, parse_json, show, to_plain
 from falai.session.model import Run, Session
 
 __all__ = ["copy_session", "session_from_json", "session_to_json", "session_to_wire", "stamped"]
@@ -29,7 +27,6 @@ _DECODER = msgspec.json.Decoder(Session)
 _TELLING_NULL = re.compile(
     rb'"(?:history|lastUserAt|lastAssistantAt|waiting|key|until|event)"\s*:\s*null|\\u00'  # an escape may hide such a key
 )
-_OURS = (bytes, bytearray, datetime, date, time, timedelta, Decimal, UUID)  # what `to_plain` is to see as it is
 
 
 def copy_session(session: Session) -> Session:
@@ -53,7 +50,7 @@ def session_to_wire(session: Session) -> dict[str, Any]:
 
     Raises `TypeError` like `copy_session`.
     """
-    return cast(dict[str, Any], to_plain(msgspec.to_builtins(copy_session(session), builtin_types=_OURS)))
+    return cast(dict[str, Any], to_plain(_members(copy_session(session))))
 
 
 def session_to_json(session: Session) -> str:
@@ -84,6 +81,22 @@ def stamped(session: Session, version: int) -> tuple[Session, str]:
     except (TypeError, ValueError):  # subclasses of str, lone surrogates, whole numbers without end
         text = json_text(session_to_wire(fresh))
         return session_from_json(text), text
+
+
+def _members(value: Any) -> Any:
+    """Structs as mappings of their wire names, at every depth."""
+    if isinstance(value, msgspec.Struct):
+        members = ((key, required, getattr(value, name)) for name, key, required in _names(type(value)))
+        return {key: _members(member) for key, required, member in members if required or member is not None}
+    if is_object(value):
+        return {key: _members(member) for key, member in value.items()}
+    return [_members(member) for member in value] if is_list(value) else value
+
+
+@cache
+def _names(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, bool], ...]:
+    """Name, wire name, and whether it is always there, of each member."""
+    return tuple((field.name, field.encode_name, field.required) for field in msgspec.structs.fields(kind))
 
 
 def _copy_run(run: Run, path: str) -> Run:
