@@ -70,7 +70,7 @@ def _context(turn: Turn, run: Run) -> ActionContext[Any]:
     session = turn.session
 
     def set_fields(patch: Mapping[str, Any]) -> None:
-        for field, value in to_plain(patch, "set").items():
+        for field, value in to_plain(patch, "set").items():  # all of it, or nothing
             turn.write(field, value, "action")
 
     return ActionContext(
@@ -115,12 +115,11 @@ def _members(raw: object) -> Mapping[str, Any]:
 
 def _words(value: Any) -> str | None:
     """Words as text; what is no text becomes its JSON text."""
-    if value is None or isinstance(value, str):
-        return value
     try:
-        return json_text(value)
+        plain = to_plain(value)
     except TypeError:
         return str(value)
+    return plain if plain is None or isinstance(plain, str) else json_text(plain)
 
 
 def _defer(turn: Turn, run: Run, done: Done) -> None:

@@ -25,7 +25,7 @@ from falai.session.claims import blocking
 from falai.session.codec import copy_session
 from falai.session.dates import from_ms, iso, read_date, to_ms
 from falai.session.inputs import Event, Message, Start, Wake
-from falai.session.jsontext import json_equal
+from falai.session.jsontext import json_equal, to_plain
 from falai.session.model import Run, Session, StepOutcome, TriggerKind, TriggerRef
 from falai.turn.given import Given
 from falai.turn.result import Change, EndedRun, OutMessage, ScheduledWake, SkippedStart, StartedRun
@@ -218,7 +218,8 @@ class Turn:
         return max(at_ms, to_ms(self.plan.business_hours(from_ms(at_ms), self.given.context)))
 
     def write(self, field: str, value: Any, source: Source) -> None:
-        """Stores a value and notes the change (F-19.6)."""
+        """Stores a value as plain JSON data and notes the change (F-19.6)."""
+        value = to_plain(value, f"data.{field}")
         old = self.session.data.get(field)
         self.session.data[field] = value
         if not json_equal(old, value):
