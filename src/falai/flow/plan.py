@@ -13,8 +13,22 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 from falai.flow.definition import (
-    Branch, Collect, Condition, Flow, Instruction, OnAnyMessage, OnEvent, OnMention, OnMessage, OnSilence, Prompt, Step,
-    TalkStep, Target, Trigger, Wait,
+    Branch,
+    Collect,
+    Condition,
+    Flow,
+    Instruction,
+    OnAnyMessage,
+    OnEvent,
+    OnMention,
+    OnMessage,
+    OnSilence,
+    Prompt,
+    Step,
+    TalkStep,
+    Target,
+    Trigger,
+    Wait,
 )  # fmt: skip
 from falai.flow.phrases import Phrases, split_phrases
 
@@ -175,8 +189,8 @@ class FlowPlan:
     @cached_property
     def extract(self) -> Mapping[str, Any]:
         """The first non-empty `extract` among the mention triggers, in wire form (F-7.13)."""
-        found = (t.extract for t in self.triggers if isinstance(t, OnMention) and t.extract)
-        return next(found, {})
+        nothing: Mapping[str, Any] = {}
+        return next((t.extract for t in self.triggers if isinstance(t, OnMention) and t.extract), nothing)
 
     @cached_property
     def talk_steps(self) -> tuple[TalkStep, ...]:
