@@ -6,12 +6,24 @@ function decides, it is taken to do so well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from falai.flow.conditions import BUILT_IN
 from falai.flow.definition import (
-    Collect, Do, If, OnAnyMessage, OnEvent, OnMessage, OnSilence, Predicate, Prompt, Say, Step, To, Wait,
+    Collect,
+    Do,
+    If,
+    OnAnyMessage,
+    OnEvent,
+    OnMessage,
+    OnSilence,
+    Predicate,
+    Prompt,
+    Say,
+    Step,
+    To,
+    Wait,
 )  # fmt: skip
 from falai.flow.places import Notice, Place, flow_place, is_list, is_object, step_place, trigger_place
 from falai.flow.plan import AgentPlan, FlowPlan, branches_of, target_of
@@ -35,7 +47,7 @@ def _hours_without_function(flow: FlowPlan, plan: AgentPlan) -> Iterator[Notice]
     """`businessHours: true` on a trigger or a wait, and the agent has no `business_hours` (F-11.4)."""
     if plan.business_hours is not None:
         return
-    fix = "Give the agent business_hours, such as BusinessHours(\"09:00\", \"18:00\")"
+    fix = 'Give the agent business_hours, such as BusinessHours("09:00", "18:00")'
     what = "businessHours is true, and the agent has no business_hours: times stay as they are"
     for index, trigger in enumerate(flow.triggers):
         if isinstance(trigger, OnSilence | OnEvent) and trigger.business_hours:
@@ -109,7 +121,7 @@ def _tested(predicate: Predicate | None) -> set[str] | None:
     """The fields that have a value when the condition holds; `None` when code decides."""
     if predicate is None:
         return set()
-    if not isinstance(predicate, Mapping) or any(name not in BUILT_IN for name in predicate):
+    if not is_object(predicate) or any(name not in BUILT_IN for name in predicate):
         return None
     return {*predicate.get("known", ()), *predicate.get("equals", ())}
 
@@ -142,7 +154,7 @@ def _endless_confirmations(flow: FlowPlan, plan: AgentPlan) -> Iterator[Notice]:
                 continue
             for slug in target.clear or ():
                 if plan.fields[slug].mode == "asked" and _comes_back(flow, target.step, step, slug):
-                    what = f"it clears {quoted(slug)} and goes back, and nothing ends that: the same may be asked for ever"
+                    what = f"it clears {quoted(slug)} and goes back, and nothing ends that: it may be asked for ever"
                     fix = "Put an if with a function in between that looks at view.run.visits"
                     yield _step_place(flow, step).notice(what, fix)
 

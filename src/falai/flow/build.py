@@ -20,7 +20,7 @@ from falai.flow.named import Functions, read_actions, read_conditions, read_tool
 from falai.flow.names import check_instructions, check_tools
 from falai.flow.options import check_compaction, check_options
 from falai.flow.places import Finding, Notice, Place, flow_place, is_list, is_object
-from falai.flow.plan import ActionPlan, AgentPlan, EventPlan, FieldPlan, FlowPlan, IdlePlan, ToolPlan
+from falai.flow.plan import ActionPlan, AgentPlan, EventPlan, FieldPlan, FlowPlan, IdlePlan, ParamPlan, ToolPlan
 from falai.flow.registries import Registries
 from falai.flow.shape import instructions_shape, texts_shape
 from falai.flow.spec import check_flow
@@ -119,7 +119,7 @@ def _findings(parts: _Parts, options: AgentOptions) -> Iterator[Finding]:
     flow_ids = [flow["id"] for flow in _listed(parts.flows) if _has_id(flow)]
     names = Registries(
         fields=parts.fields,
-        actions={name: action and {p.name: p for p in action.parameters} for name, action in parts.actions.items()},
+        actions={name: _parameters(action) for name, action in parts.actions.items()},
         events=tuple(parts.events),
         conditions=tuple(parts.conditions),
         tools=tuple(parts.tools),
@@ -132,6 +132,10 @@ def _findings(parts: _Parts, options: AgentOptions) -> Iterator[Finding]:
     yield from parts.in_tools
     yield from _in_idle(parts.idle, names)
     yield from check_options(options)
+
+
+def _parameters(action: ActionPlan | None) -> Mapping[str, ParamPlan] | None:
+    return None if action is None else {parameter.name: parameter for parameter in action.parameters}
 
 
 def _plan(parts: _Parts, options: AgentOptions) -> AgentPlan:

@@ -41,5 +41,5 @@ def _parse(text: str) -> int | None:
         return None
     whole, fraction, unit = found[1], found[2] or "", found[3]
     digits = int(Decimal(whole + fraction))  # through Decimal: an int reads no more than 4,300 digits of text
-    scale = 10 ** len(fraction)
+    scale: int = 10 ** len(fraction)
     return (2 * digits * _UNITS[unit] + scale) // (2 * scale)

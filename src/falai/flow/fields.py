@@ -27,6 +27,7 @@ FIELD = ("type", "enum", "label", "description", "ask", "question", "extract", "
 PARAMETER = ("type", "enum", "description", "optional", "items")
 
 _CODE = "bad-definition"
+_PARAMETERS = (*SCALARS, "array")
 _TEXTS = ("label", "description", "ask", "question")
 
 
@@ -39,7 +40,7 @@ def read_fields(given: Any) -> tuple[dict[str, FieldPlan | None], list[Problem]]
     plans: dict[str, FieldPlan | None] = {}
     problems: list[Problem] = []
     for slug, definition in fields.items():
-        name = slug if isinstance(slug, str) else show(slug)
+        name = str(slug)
         plan = _read_field(name, definition, Place(f"field {quoted(name)}", f"fields.{name}"))
         plans[name] = plan if isinstance(plan, FieldPlan) else None
         problems += [] if isinstance(plan, FieldPlan) else plan
@@ -108,9 +109,9 @@ def _validator(reading: TypeReading) -> Callable[[Any], Any] | None:
 
 
 def _type_reading(kind: Any, place: Place) -> TypeReading | Problem:
+    if kind in SCALARS:
+        return TypeReading(kind)
     if isinstance(kind, str) or kind is MISSING:
-        if kind in SCALARS:
-            return TypeReading(cast("WireType", kind))
         return _wrong_type(kind, SCALARS, place)
     try:
         return read_type(kind)
@@ -123,7 +124,7 @@ def _wrong_type(kind: Any, allowed: tuple[str, ...], place: Place) -> Problem:
     return place.problem(_CODE, what, f"Write one of {listing([quoted(name) for name in allowed])}")
 
 
-def _parameter_problems(definition: Any, place: Place, *, allowed: tuple[str, ...] = (*SCALARS, "array")) -> Iterator[Problem]:
+def _parameter_problems(definition: Any, place: Place, allowed: tuple[str, ...] = _PARAMETERS) -> Iterator[Problem]:
     if not is_object(definition):
         yield place.problem(_CODE, f"{place.name} is {show(definition)}", 'Write {"type": "string"} or another type')
         return
@@ -132,13 +133,12 @@ def _parameter_problems(definition: Any, place: Place, *, allowed: tuple[str, ..
         yield _wrong_type(kind, allowed, place.key("type"))
     if kind == "array":
         items = definition.get("items", MISSING)
-        yield from _parameter_problems(items, place.key("items"), allowed=SCALARS)
+        yield from _parameter_problems(items, place.key("items"), SCALARS)
     yield from _enum_problems(definition, place)
     yield from _text_problems(definition, "description", place)
     if definition.get("optional", True) is not True:
-        yield place.key("optional").problem(
-            _CODE, f"{place.key('optional').name} is {show(definition['optional'])}", "Write true, or leave it out"
-        )
+        here = place.key("optional")
+        yield here.problem(_CODE, f"{here.name} is {show(definition['optional'])}", "Write true, or leave it out")
 
 
 def _parameter(name: str, definition: Wire) -> ParamPlan:

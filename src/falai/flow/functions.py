@@ -21,7 +21,18 @@ from falai.flow.signatures import Parameter, arguments_of, described, json_schem
 from falai.flow.wire import action_name, to_wire
 from falai.session.jsontext import show
 
-__all__ = ["Action", "Param", "Tool", "ToolFunction", "action", "as_action", "as_tool", "plan_action", "plan_tool", "tool"]
+__all__ = [
+    "Action",
+    "Param",
+    "Tool",
+    "ToolFunction",
+    "action",
+    "as_action",
+    "as_tool",
+    "plan_action",
+    "plan_tool",
+    "tool",
+]
 
 ToolFunction = Callable[..., ToolResult | None] | Callable[..., Awaitable[ToolResult | None]]
 Arguments = Mapping[str, Any]
@@ -30,6 +41,8 @@ Gate = Callable[[Arguments, ToolContext[Any]], Any]
 
 A = TypeVar("A", bound=ActionFunction)
 T = TypeVar("T", bound=ToolFunction)
+
+ACTION, TOOL = "__falai_action__", "__falai_tool__"
 
 _CODE = "bad-definition"
 
@@ -75,14 +88,15 @@ def action(*, name: str | None = None, description: str | None = None) -> Callab
 
     def mark(function: A) -> A:
         said = Action(name or function.__name__, function, description=description)
-        return _marked(function, "__falai_action__", said)
+        setattr(function, ACTION, said)
+        return function
 
     return mark
 
 
 def tool(
     *,
-    id: str | None = None,  # noqa: A002  # the wire name
+    id: str | None = None,  # the wire name
     description: str | None = None,
     validate_input: Gate | None = None,
     check_permissions: Gate | None = None,
@@ -105,7 +119,8 @@ def tool(
             destructive=destructive,
             max_result_size_chars=max_result_size_chars,
         )
-        return _marked(function, "__falai_tool__", said)
+        setattr(function, TOOL, said)
+        return function
 
     return mark
 
@@ -116,8 +131,9 @@ def as_action(given: Any) -> Action | None:
         return given
     if not callable(given):
         return None
-    said: Action | None = getattr(given, "__falai_action__", None)
-    return replace(said, run=given) if said else Action(action_name(given), given)
+    function = cast("ActionFunction", given)
+    said: Action | None = getattr(function, ACTION, None)
+    return replace(said, run=function) if said else Action(action_name(function), function)
 
 
 def as_tool(given: Any) -> Tool | None:
@@ -126,24 +142,24 @@ def as_tool(given: Any) -> Tool | None:
         return given
     if not callable(given):
         return None
-    said: Tool | None = getattr(given, "__falai_tool__", None)
-    return replace(said, handler=given) if said else Tool(action_name(given), given)
+    function = cast("ToolFunction", given)
+    said: Tool | None = getattr(function, TOOL, None)
+    return replace(said, handler=function) if said else Tool(action_name(function), function)
 
 
 def plan_action(action: Action, place: Place) -> tuple[ActionPlan | None, list[Problem]]:
     """The plan of an action, or what is wrong with it (F-12.2)."""
-    if not callable(action.run):
-        fix = "Give it a function of (ctx, its parameters)"
-        return None, [place.key("run").problem(_CODE, f"run is {show(action.run)}", fix)]
+    if wrong := _no_function("run", action.run, place):
+        return None, wrong
     problems = _text_problems(action.description, place)
     if action.parameters is None:
-        parameters, wrong = read_signature(action.run)
-        problems += [place.problem(_CODE, f"the function cannot be an action: {why}", _FIX) for why in wrong]
+        parameters, unfit = read_signature(action.run)
+        problems += [place.problem(_CODE, f"the function cannot be an action: {why}", _FIX) for why in unfit]
         plans: tuple[ParamPlan | None, ...] = tuple(p.plan for p in parameters)
         run = _checked_run(action.run, parameters)
     else:
-        found, wrong_ones = read_parameters(to_wire(action.parameters), place.key("parameters"))
-        problems += wrong_ones
+        found, unfit_ones = read_parameters(to_wire(action.parameters), place.key("parameters"))
+        problems += unfit_ones
         plans, run = tuple(found.values()), _plain_run(action.run)
     if problems:
         return None, problems
@@ -153,13 +169,12 @@ def plan_action(action: Action, place: Place) -> tuple[ActionPlan | None, list[P
 
 def plan_tool(tool: Tool, place: Place) -> tuple[ToolPlan | None, list[Problem]]:
     """The plan of a tool, or what is wrong with it; its schema is looked at later (A4)."""
-    if not callable(tool.handler):
-        fix = "Give it a function of (ctx, its parameters)"
-        return None, [place.key("handler").problem(_CODE, f"handler is {show(tool.handler)}", fix)]
+    if wrong := _no_function("handler", tool.handler, place):
+        return None, wrong
     problems = _text_problems(tool.description, place)
     if tool.parameters is None and not takes_anything(tool.handler):
-        parameters, wrong = read_signature(tool.handler)
-        problems += [place.problem(_CODE, f"the function cannot be a tool: {why}", _FIX) for why in wrong]
+        parameters, unfit = read_signature(tool.handler)
+        problems += [place.problem(_CODE, f"the function cannot be a tool: {why}", _FIX) for why in unfit]
         made = _tool_of_signature(tool, parameters)
     else:
         made = _tool_plan(tool, tool.parameters, _plain_handler(tool.handler), tool.validate_input)
@@ -169,15 +184,17 @@ def plan_tool(tool: Tool, place: Place) -> tuple[ToolPlan | None, list[Problem]]
 _FIX = "Write ctx, then parameters of the types str, int, float, bool, Literal or list, or others that pydantic knows"
 
 
+def _no_function(key: str, given: object, place: Place) -> list[Problem]:
+    if callable(given):
+        return []
+    fix = "Give it a function of (ctx, its parameters)"
+    return [place.key(key).problem(_CODE, f"{key} is {show(given)}", fix)]
+
+
 def _text_problems(description: Any, place: Place) -> list[Problem]:
     if description is None or isinstance(description, str):
         return []
     return [place.key("description").problem(_CODE, f"description is {show(description)}", "Write text")]
-
-
-def _marked(function: Any, name: str, said: object) -> Any:
-    setattr(function, name, said)
-    return function
 
 
 def _plain_run(run: Callable[..., Any]) -> Callable[[Any, Arguments], Any]:
@@ -234,5 +251,5 @@ def _tool_plan(
 
 def _flag(given: Flag) -> Callable[[Arguments], bool] | None:
     if given is None or callable(given):
-        return cast("Callable[[Arguments], bool] | None", given)
+        return given
     return lambda _: given

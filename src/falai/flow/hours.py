@@ -40,7 +40,7 @@ class BusinessHours:
             raise ValueError(f"weekdays is {self.weekdays!r}: list at least one of 1 (Monday) to 7 (Sunday)")
         zone(self.tz or "UTC")
 
-    def __call__(self, at: datetime, context: Any = None) -> datetime:
+    def __call__(self, at: datetime, context: Any = None) -> datetime:  # noqa: ARG002  # F-11.4
         """The earliest working moment that is not before `at`; a moment without a zone is UTC."""
         moment = at if at.tzinfo else at.replace(tzinfo=UTC)
         return moment if self._works(moment) else next(m for m in self._openings(moment) if m > moment)

@@ -13,6 +13,7 @@ from typing import Any
 from falai.flow.conditions import BUILT_IN
 from falai.flow.definition import Condition
 from falai.flow.functions import Action, as_action, as_tool, plan_action, plan_tool
+from falai.flow.handlers import View
 from falai.flow.places import Finding, Place, is_list, is_object, listing
 from falai.flow.plan import ActionPlan, ToolPlan
 from falai.flow.unlisted import unlisted
@@ -53,8 +54,8 @@ def read_conditions(given: Any) -> tuple[dict[str, Condition], list[Finding]]:
     conditions: dict[str, Condition] = {}
     findings: list[Finding] = []
     for key, value, place in _entries(given, "conditions", findings):
-        name, check = (value.name, value.check) if isinstance(value, Condition) else (key, value)
-        name = name if key is None else key
+        check: Callable[[View[Any], Any], bool] = value.check if isinstance(value, Condition) else value
+        name = value.name if key is None and isinstance(value, Condition) else key
         if not callable(check) or is_blank_id(name):
             fix = "Give a function of (view, argument) under its name, or a Condition"
             findings.append(place.problem(_CODE, f"{place.name} is {show(value)}", fix))
@@ -76,7 +77,8 @@ def read_tools(given: Any) -> tuple[dict[str, ToolPlan | None], list[Finding]]:
             fix = "Give a function of (ctx, its parameters), or a Tool with an id"
             findings.append(place.problem(_CODE, f"{place.name} is {show(value)}", fix))
         elif tool.id in plans:
-            findings.append(place.notice(f"two tools are called {quoted(tool.id)}", "The first one is used; rename the other"))
+            what = f"two tools are called {quoted(tool.id)}"
+            findings.append(place.notice(what, "The first one is used; rename the other"))
         else:
             plans[tool.id], problems = plan_tool(tool, place)
             findings += problems or _schema_problems(plans[tool.id], place)

@@ -6,7 +6,7 @@ is what the checks of one flow look things up in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from falai.errors import Problem
 from falai.flow.conditions import BUILT_IN
 from falai.flow.durations import EXAMPLES, is_duration
 from falai.flow.phrases import split_phrases
-from falai.flow.places import Finding, Place, Wire, flow_place, is_object, listing, step_place, trigger_place
+from falai.flow.places import Finding, Place, Wire, flow_place, is_list, is_object, listing, step_place, trigger_place
 from falai.flow.registries import Registries
 from falai.flow.unlisted import unlisted_in_flow, unlisted_in_step, unlisted_in_trigger
 from falai.flow.wire import TRIGGERS, action_name, body_kinds
@@ -103,7 +103,8 @@ def check_tools(tools: Sequence[Any], place: Place, names: Registries) -> Iterat
     """N8, S9: every tool id is one of the agent's."""
     for index, tool in enumerate(tools):
         if tool not in names.tools:
-            yield place.item(index).problem("unknown-tool", f"{place.name} names no tool: {quoted(tool)}", _known(names.tools))
+            what = f"{place.name} names no tool: {quoted(tool)}"
+            yield place.item(index).problem("unknown-tool", what, _known(names.tools))
 
 
 def check_instructions(instructions: Sequence[Wire], place: Place, names: Registries) -> Iterator[Problem]:
@@ -148,7 +149,7 @@ def _equals(argument: Any, place: Place, names: Registries) -> Iterator[Problem]
 
 
 def _known_fields(argument: Any, place: Place, names: Registries) -> Iterator[Problem]:
-    if not isinstance(argument, list):
+    if not is_list(argument):
         yield place.problem("known-not-a-list", f"{place.name} is {show(argument)}", 'Write ["<field>"]')
         return
     yield from _slugs(argument, place, names)
@@ -176,8 +177,8 @@ def _name(value: Any) -> str:
     return quoted(_plain_name(value))
 
 
-def _known(names: Mapping[str, Any] | frozenset[str]) -> str:
-    there = listing([quoted(str(name)) for name in names], "and") if names else "none"
+def _known(names: Iterable[str]) -> str:
+    there = listing([quoted(name) for name in names] or ["none"], "and")
     return f"Add it to the agent, or use one that is there: {there}"
 
 
@@ -252,7 +253,7 @@ def _asks(step: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
     collect: Sequence[str] = step.get("collect", ())
     if "question" in step and not collect:
         what = "question asks for nothing: collect is empty or not set"
-        yield place.key("question").problem("question-without-collect", what, "List the fields that it asks for in collect")
+        yield place.key("question").problem("question-without-collect", what, "List what it asks for in collect")
     fields = [scope.names.fields.get(slug) for slug in collect]
     wordings = [asks.get(slug) or (field and field.ask) for slug, field in zip(collect, fields, strict=True)]
     if collect and "prompt" not in step and "question" not in step and not any(w and w.strip() for w in wordings):

@@ -50,7 +50,7 @@ def check_compaction(options: Any) -> None:
             meant = f": did you mean {wire_name(name)}?" if wire_name(name) in _RANGES else ""
             raise ValueError(f"[CompactionEngine] {name} is no option of compaction{meant}")
     for name, (default, allowed, words) in _RANGES.items():
-        value = options.get(name) if options.get(name) is not None else default
+        value: Any = default if options.get(name) is None else options[name]
         if not is_number(value) or not allowed(value):
             raise ValueError(f"[CompactionEngine] {name} is {show(value)}: it must be {words}")
 

@@ -73,10 +73,12 @@ def trigger_place(flow: Place, index: int) -> Place:
 
 
 def is_object(value: object) -> TypeGuard[Wire]:
+    """Whether this is an object of the wire form."""
     return isinstance(value, Mapping)
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether this is a list; a tuple counts as one (F-1.4)."""
     return isinstance(value, list | tuple)
 
 
@@ -88,7 +90,7 @@ def listing(names: Sequence[str], last: str = "or") -> str:
 
 def _called(value: object) -> str:
     found = value.get("id") if is_object(value) else None
-    return "" if is_blank_id(found) else f" {quoted(found)}"
+    return f" {quoted(found)}" if isinstance(found, str) and not is_blank_id(found) else ""
 
 
 def _below(flow: Place) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from falai.flow.definition import (
     Branch,
@@ -36,6 +36,8 @@ __all__ = [
     "ActionPlan", "AgentPlan", "EventPlan", "FieldPlan", "FlowPlan", "IdlePlan", "ParamPlan", "ToolPlan", "branches_of",
     "target_of",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 WireType = Literal["string", "number", "integer", "boolean"]
 DEFAULT_MAX_ASKS = 3
@@ -244,5 +246,5 @@ def branches_of(step: TalkStep | Wait) -> tuple[Branch, ...]:
     return cast("tuple[Branch, ...]", tuple(step.branches or ()))
 
 
-def _first(triggers: Sequence[Trigger], kind: type[Any]) -> Any:
+def _first(triggers: Sequence[Trigger], kind: type[T]) -> T | None:
     return next((t for t in triggers if isinstance(t, kind)), None)

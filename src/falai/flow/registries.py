@@ -57,7 +57,8 @@ def read_registries(given: Mapping[str, Any]) -> tuple[Registries, list[Problem]
     for name, action in to_wire(given.get("actions") or {}).items():
         place = Place(f"action {quoted(name)}", f"actions.{name}")
         if not is_object(action):
-            problems.append(place.problem("bad-definition", f"the definition is {show(action)}", 'Write {"parameters": {}}'))
+            what = f"the definition is {show(action)}"
+            problems.append(place.problem("bad-definition", what, 'Write {"parameters": {}}'))
             continue
         actions[name], found = read_parameters(action.get("parameters", {}), place.key("parameters"))
         problems += found

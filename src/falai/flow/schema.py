@@ -24,7 +24,7 @@ _MUST_AGREE = {
 }
 
 
-def to_wire_schema(defs: Mapping[str, Definition], nullable: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002  # F-4.1
+def to_wire_schema(defs: Mapping[str, Definition], nullable: bool = False) -> dict[str, Any]:  # F-4.1
     """The closed JSON schema of an object with these properties, in order (F-4.1).
 
     With `nullable`, every property may be null and every one is required (F-4.3).

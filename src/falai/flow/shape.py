@@ -163,7 +163,7 @@ def _target(value: Any, place: Place) -> Iterator[Problem]:
     leads = [key for key in ("step", "flow") if is_object(value) and isinstance(value.get(key), str)]
     keys = [key for key in ("step", "flow") if is_object(value) and key in value]
     if len(keys) > 1:
-        yield place.problem("bad-target", f"{place.name} is {show(value)} with both step and flow", "Keep one of the two")
+        yield place.problem("bad-target", f"{place.name} is {show(value)} with both step and flow", "Keep one")
     elif not leads:
         yield place.problem("bad-target", f"{place.name} is {show(value)}", _A_TARGET)
     if is_object(value) and "clear" in value:

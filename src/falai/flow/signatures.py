@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin
 
 from falai.flow.definition import Param
-from falai.flow.places import is_list
+from falai.flow.places import is_list, listing
 from falai.flow.plan import ParamPlan
 from falai.flow.schema import to_wire_schema
 from falai.flow.types import TypeReading, read_type, without_none
@@ -44,12 +44,11 @@ class Parameter:
 def read_signature(function: Callable[..., Any]) -> tuple[list[Parameter], list[str]]:
     """The parameters behind the context, and in words what cannot be one."""
     found, why = _signature(function)
-    context, *rest = found or [None]
-    if context is None or context.kind not in (*_NAMED, inspect.Parameter.POSITIONAL_ONLY):
+    if not found or found[0].kind not in (*_NAMED, inspect.Parameter.POSITIONAL_ONLY):
         return [], [why or "it has no parameter for its context: write `ctx` first"]
     parameters: list[Parameter] = []
     problems: list[str] = []
-    for parameter in rest:
+    for parameter in found[1:]:
         try:
             parameters.append(_parameter(parameter, function))
         except TypeError as error:
@@ -65,7 +64,8 @@ def takes_anything(function: Callable[..., Any]) -> bool:
 def arguments_of(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of a call. Raises ValueError with everything that does not match."""
     values: dict[str, Any] = {}
-    problems = [f"there is no parameter {quoted(name)}" for name in given if not any(p.plan.name == name for p in parameters)]
+    known = {parameter.plan.name for parameter in parameters}
+    problems = [f"there is no parameter {quoted(name)}" for name in given if name not in known]
     for parameter in parameters:
         raw = given.get(parameter.plan.name)
         try:
@@ -142,13 +142,13 @@ def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
     bearer = SimpleNamespace(__annotations__={"it": annotation})
     try:
         return typing.get_type_hints(bearer, _globals(function), include_extras=True)["it"]
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # an annotation is any expression
         raise TypeError(f"has an annotation that cannot be read, {annotation}: {error}") from None
 
 
 def _globals(function: Any) -> dict[str, Any]:
     while isinstance(function, functools.partial):
-        function = typing.cast("functools.partial[Any]", function).func
+        function = function.func  # pyright: ignore[reportUnknownMemberType]  # of whatever it was made
     plain = inspect.unwrap(getattr(function, "__func__", function))
     return getattr(plain, "__globals__", None) or getattr(type(plain).__call__, "__globals__", {})
 
@@ -170,6 +170,6 @@ def _value(raw: Any, plan: ParamPlan, reading: TypeReading) -> Any:
     if not fits(raw, plan.type):
         raise ValueError(f"must be {expected(plan)}, and is a {kind_of(raw)}")
     if plan.enum is not None and not in_enum(raw, plan.enum):
-        raise ValueError(f"must be one of {', '.join(json_text(value) for value in plan.enum)}, and is {json_text(raw)}")
+        raise ValueError(f"must be {listing([json_text(value) for value in plan.enum])}, and is {json_text(raw)}")
     whole = int(raw) if plan.type == "integer" else raw
     return whole if reading.parse is None else reading.parse(whole)

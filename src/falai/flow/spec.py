@@ -55,7 +55,9 @@ def validate_flow(flow: Flow | Mapping[str, Any], registries: Registries | Mappi
     `registries` is `{fields, actions, events, conditions, tools, flows}` in wire form, or `Registries`.
     Raises FlowConfigurationError with every problem, in the order of the specification.
     """
-    names, problems = (registries, list[Problem]()) if isinstance(registries, Registries) else read_registries(registries)
+    names, problems = (
+        (registries, list[Problem]()) if isinstance(registries, Registries) else read_registries(registries)
+    )
     findings: list[Finding] = [*problems, *check_flow(to_wire(flow), names)]
     _raise(finding for finding in findings if isinstance(finding, Problem))
     return {"warnings": [finding.text for finding in findings if isinstance(finding, Notice)]}
@@ -118,4 +120,4 @@ def _halves(step: Wire, place: Place) -> Iterator[Problem]:
         yield place.problem("empty-talk-step", "a talk step has neither prompt nor collect", fix)
     elif "question" in step and "collect" not in step:
         what = "question stands without collect"
-        yield place.key("question").problem("question-without-collect", what, "List the fields that it asks for in collect")
+        yield place.key("question").problem("question-without-collect", what, "List what it asks for in collect")

@@ -53,7 +53,9 @@ class _Writer:
             collect=self._fields(needed),
             clearOnStart=self._fields("Fields that are forgotten when the flow starts."),
             steps=_list(self._step(), "What the flow does, in order; each step leads to the next one."),
-            onEnd=_nullable({**_enum(*ON_END), "description": "After the last step: finish, keep talking, or start again."}),
+            onEnd=_nullable(
+                {**_enum(*ON_END), "description": "After the last step: finish, keep talking, or start again."}
+            ),
             instructions=_nullable(_list(self._instruction(), "Rules for the wording while this flow talks.")),
         )
 
@@ -88,7 +90,10 @@ class _Writer:
             name: _nullable({"anyOf": argument, "description": "A condition of the host's; null: not asked."})
             for name in self._names.conditions
         }
-        equals = {**to_wire_schema(self._known_fields(), nullable=True), "description": "Fields that have this very value."}
+        equals = {
+            **to_wire_schema(self._known_fields(), nullable=True),
+            "description": "Fields that have this very value.",
+        }
         return _object(
             equals=_nullable(equals) if self._slugs else None,
             known=self._fields("Fields that have a value."),

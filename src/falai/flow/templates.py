@@ -7,11 +7,12 @@ and joins. Inserted text is never looked at again (F-10.8), so a value cannot be
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
+from falai.flow.places import is_list, is_object
 from falai.session.dates import iso, to_ms
 from falai.session.jsontext import json_text, to_plain
 
@@ -35,7 +36,7 @@ _TIDYING = (
 )
 
 
-def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:  # noqa: A002  # the wire name
+def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:  # the wire name
     """The roots of one place; `None` means that there is no such root (F-10.5)."""
     given = {"data": data, "context": context, "input": input}
     return {name: value for name, value in given.items() if value is not None}
@@ -58,11 +59,9 @@ def render_deep(value: Any, scope: Roots) -> Any:
     """A fresh copy of plain data with every text in it rendered; keys stay as they are (F-10.9)."""
     if isinstance(value, str):
         return render(value, scope)
-    if isinstance(value, Mapping):
-        return {key: render_deep(entry, scope) for key, entry in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [render_deep(entry, scope) for entry in cast("list[Any]", value)]
-    return value
+    if is_object(value):
+        return {key: render_deep(entry, scope) for key, entry in value.items()}
+    return [render_deep(entry, scope) for entry in value] if is_list(value) else value
 
 
 def has_placeholder(text: str) -> bool:
@@ -101,17 +100,17 @@ def _look_up(scope: Roots, parts: tuple[str, ...]) -> Any:
 
 
 def _step(value: Any, part: str) -> Any:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value).get(part, _UNKNOWN)
-    if isinstance(value, list | tuple):
-        return _element(cast("list[Any]", value), part)
+    if is_object(value):
+        return value.get(part, _UNKNOWN)
+    if is_list(value):
+        return _element(value, part)
     if isinstance(value, _LEAVES) or part.startswith("_"):
         return _UNKNOWN
     found = getattr(value, part, _UNKNOWN)
     return _UNKNOWN if callable(found) else found
 
 
-def _element(values: list[Any] | tuple[Any, ...], part: str) -> Any:
+def _element(values: Sequence[Any], part: str) -> Any:
     if _INDEX.fullmatch(part) is None or len(part) > len(str(len(values))):
         return _UNKNOWN
     index = int(part)
@@ -126,8 +125,8 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, datetime):
         return iso(to_ms(value))
-    if isinstance(value, list | tuple):
-        return ", ".join(_listed(entry) for entry in cast("list[Any]", value))
+    if is_list(value):
+        return ", ".join(_listed(entry) for entry in value)
     return _json(value)
 
 

@@ -98,7 +98,7 @@ def _read_enum(kind: type[Enum]) -> TypeReading:
 
 
 def _read_values(values: Sequence[Any]) -> TypeReading:
-    kinds = {type(value) for value in values}
+    kinds: set[type] = {type(value) for value in values}
     if kinds == {str}:
         return TypeReading("string", tuple(values))
     if kinds and kinds <= {int, float}:
@@ -107,12 +107,12 @@ def _read_values(values: Sequence[Any]) -> TypeReading:
 
 
 def _read_rich(kind: Any) -> TypeReading:
-    from pydantic import TypeAdapter  # noqa: PLC0415  # heavy, and most agents need only the plain types
+    from pydantic import TypeAdapter  # heavy, and most agents need only the plain types
 
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
         schema = adapter.json_schema(mode="serialization")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # pydantic names what it cannot take in many classes
         why = str(error).partition("\n")[0]
         raise TypeError(f"{kind!r} is no type that can be checked: {why}") from None
     variants = list(_variants(schema, schema.get("$defs", {})))
@@ -149,7 +149,7 @@ def _listed(variants: Sequence[Mapping[str, Any]]) -> Enumeration | None:
 def _parser(
     adapter: TypeAdapter[Any], iso: tuple[re.Pattern[str], str] | None, *, nested: bool
 ) -> Callable[[Any], Any]:
-    from pydantic import ValidationError  # noqa: PLC0415  # see _read_rich
+    from pydantic import ValidationError  # see _read_rich
 
     def parse(value: Any) -> Any:
         if iso and not iso[0].match(str(value)):  # pydantic would read "3" as three seconds after 1970
@@ -166,7 +166,7 @@ def _parser(
 
 def _parsed_text(adapter: TypeAdapter[Any], text: str) -> Any:
     """A list or an object travels as text, so as its JSON text."""
-    from pydantic import ValidationError  # noqa: PLC0415  # see _read_rich
+    from pydantic import ValidationError  # see _read_rich
 
     try:
         return adapter.validate_json(text)

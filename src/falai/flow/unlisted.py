@@ -24,15 +24,18 @@ def unlisted_in_flow(flow: Wire, place: Place) -> Iterator[Notice]:
 
 
 def unlisted_in_trigger(trigger: Wire, place: Place) -> Iterator[Notice]:
+    """The trigger's own properties, by its kind."""
     kinds = [kind for kind in TRIGGERS if kind in trigger]
     yield from unlisted(trigger, TRIGGERS[kinds[0]] if kinds else (), place)
 
 
 def unlisted_in_step(step: Wire, place: Place) -> Iterator[Notice]:
+    """The step's own properties, by its kind, and those of its targets, branches and instructions."""
     yield from _walk(step, STEPS[body_kinds(step)[0]], place)
 
 
 def unlisted_in_instructions(instructions: Sequence[Wire], place: Place) -> Iterator[Notice]:
+    """The properties of each instruction of a list."""
     yield from _parts(instructions, INSTRUCTION, place)
 
 
@@ -65,6 +68,8 @@ def _target(target: Any, place: Place) -> Iterator[Notice]:
 
 def _notice(key: str, listed: Sequence[str], place: Place) -> Notice:
     meant = wire_name(key)
-    fix = f"Did you mean {meant}" if meant != key and meant in listed else "Take it out; it does not survive a conversion"
+    fix = (
+        f"Did you mean {meant}" if meant != key and meant in listed else "Take it out; it does not survive a conversion"
+    )
     inside = f" in {place.name}" if place.name else ""
     return place.notice(f"the property {quoted(key)}{inside} has no meaning here", fix)

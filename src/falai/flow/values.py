@@ -120,7 +120,7 @@ _COERCIONS: dict[str, Callable[[object], Any]] = {
 def _validated(validate: Callable[[Any], Any], value: Any) -> Coerced:
     try:
         return Coerced(validate(value))
-    except Exception as error:  # F-19.3: a validation that raises refuses the value
+    except Exception as error:  # noqa: BLE001  # a validation that raises refuses the value (F-19.3)
         return Coerced(code="bad-value", reason=str(error) or type(error).__name__)
 
 

@@ -14,8 +14,29 @@ from typing import Any, TypeVar, cast
 
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.definition import (
-    Branch, Collect, Do, EventDefinition, Field, Flow, Idle, If, Instruction, OnAnyMessage, OnEvent, OnMention,
-    OnMessage, OnSilence, Prompt, Say, Step, Target, To, ToFlow, Trigger, Wait, WaitEvent,
+    Branch,
+    Collect,
+    Do,
+    EventDefinition,
+    Field,
+    Flow,
+    Idle,
+    If,
+    Instruction,
+    OnAnyMessage,
+    OnEvent,
+    OnMention,
+    OnMessage,
+    OnSilence,
+    Prompt,
+    Say,
+    Step,
+    Target,
+    To,
+    ToFlow,
+    Trigger,
+    Wait,
+    WaitEvent,
 )  # fmt: skip
 from falai.flow.places import Wire, is_list, is_object
 from falai.session.jsontext import show

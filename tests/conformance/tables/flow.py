@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from falai.errors import FlowConfigurationError
 from falai.flow.conditions import holds
 from falai.flow.definition import Condition
@@ -113,14 +115,11 @@ def business_hours(row: Row) -> None:
 
 
 def _raises(call: Callable[[], object], expected: Mapping[str, Any]) -> None:
-    try:
+    with pytest.raises(FlowConfigurationError) as raised:
         call()
-    except FlowConfigurationError as error:
-        assert expected.get("code") in (None, error.code), f"{error.code}: {error}"
-        missing = [text for text in expected.get("contains", ()) if text not in str(error)]
-        assert not missing, f"{missing} not in {error}"
-        return
-    raise AssertionError(f"nothing was raised; expected {expected}")
+    assert expected.get("code") in (None, raised.value.code), raised.value
+    missing = [text for text in expected.get("contains", ()) if text not in str(raised.value)]
+    assert not missing, f"{missing} not in {raised.value}"
 
 
 def _condition(name: str, path: str) -> Condition:
@@ -130,7 +129,11 @@ def _condition(name: str, path: str) -> Condition:
         value: Any = {"context": view.context, "data": view.data, "input": view.input}
         for part in path.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-        return any(json_equal(entry, argument) for entry in value) if isinstance(value, list) else json_equal(value, argument)
+        return (
+            any(json_equal(entry, argument) for entry in value)
+            if isinstance(value, list)
+            else json_equal(value, argument)
+        )
 
     return Condition(name, check)
 
