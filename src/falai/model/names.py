@@ -6,11 +6,11 @@ Nothing heavy is imported for that: whether an extra is installed, the import sy
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final, cast
 
 from falai.model.port import Model
 
-__all__ = ["PREFIXES", "resolve_model"]
+__all__ = ["PREFIXES", "check_name", "resolve_model"]
 
 PREFIXES: Final = {
     "openai": "openai",
@@ -27,6 +27,7 @@ PREFIXES: Final = {
 }
 """The provider's prefix, and the package that has to be installed for it."""
 
+_WITH_BASE_URL: Final = ("openai", "openai-chat", "openai-responses", "ollama")
 _EXTRAS: Final = {
     "openai": 'pip install "falai[openai]"',
     "anthropic": 'pip install "falai[anthropic]"',
@@ -36,23 +37,25 @@ _EXTRAS: Final = {
 }
 
 
-def resolve_model(model: str | Model, *, base_url: str | None = None) -> Model:
-    """The model behind a name; a `Model` stays as it is.
+def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> Model:
+    """The model behind a name; a `Model` stays as it is, a model of pydantic-ai is wrapped.
 
     With a base URL, `openai:` means chat completions at that server. Raises `ValueError` for a name
     that is unknown or incomplete, naming the known ones, and for a base URL where none can be;
-    `ImportError` with the command to run when the provider's extra is not installed.
+    `ImportError` with the command to run when the provider's extra is not installed; `TypeError`
+    for what is no model.
     """
-    if not isinstance(model, str):
-        return model
     if model == "lexical":
         from falai.model.lexical import LexicalModel  # only where it is used
 
         return LexicalModel()
-    check_name(model, base_url=base_url)
-    from falai.model.pydantic_ai import PydanticAIModel  # only where it is used
+    if isinstance(model, str) or _is_upstream(model):
+        from falai.model.pydantic_ai import PydanticAIModel  # only where it is used
 
-    return PydanticAIModel(model, base_url=base_url)
+        return PydanticAIModel(cast(Any, model), base_url=base_url)
+    if not callable(getattr(model, "complete", None)) or not callable(getattr(model, "stream", None)):
+        raise TypeError(f"model is {type(model).__name__}: pass a model's name, a falai.model.Model or one of pydantic-ai")
+    return cast(Model, model)
 
 
 def check_name(model: str, *, base_url: str | None = None) -> None:
@@ -61,12 +64,17 @@ def check_name(model: str, *, base_url: str | None = None) -> None:
     if prefix not in PREFIXES or not colon or not name.strip():
         known = ", ".join(f"{known}:…" for known in PREFIXES)
         raise ValueError(f'unknown model "{model}": write "lexical", or one of {known} with the model\'s name behind it')
-    if base_url is not None and PREFIXES[prefix] != "openai":
+    if base_url is not None and prefix not in _WITH_BASE_URL:
         raise ValueError(f'"{prefix}:" takes no base URL: a server of that kind is reached as "openai:{name}"')
     package = PREFIXES[prefix]
     missing = next((part for part in ("pydantic_ai", package) if not _is_installed(part)), None)
     if missing is not None:
         raise ImportError(f'the model "{model}" needs the package {missing}: run {_EXTRAS[package]}')
+
+
+def _is_upstream(model: object) -> bool:
+    """Whether this is a model of pydantic-ai, without importing it."""
+    return any(f"{cls.__module__}.{cls.__name__}" == "pydantic_ai.models.Model" for cls in type(model).__mro__)
 
 
 def _is_installed(package: str) -> bool:

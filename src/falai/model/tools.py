@@ -6,7 +6,6 @@ nothing raises here but what is no `Exception`, as a cancellation.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +41,8 @@ async def run_tools(effect: UseTools) -> list[ToolAnswer]:
     """One answer a call, in order; the calls run side by side."""
     if len(effect.calls) == 1:
         return [await _answer(effect.calls[0])]
+    import asyncio  # heavy for an import, and there when this runs
+
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(_answer(call)) for call in effect.calls]
     return [task.result() for task in tasks]
