@@ -14,13 +14,13 @@ export UV_PROJECT_ENVIRONMENT := .venv
 
 .PHONY: demo test full check lint types docs mutants setup clean
 
-demo: $(INSTALLED) ## talk to the example agent in the terminal
-	$(BIN)/falai chat examples/clinic/agent.py $(ARGS)
+demo: $(INSTALLED) ## talk to the example clinic in the terminal; ARGS="--model openai:gpt-5-mini"
+	$(BIN)/falai chat $(ARGS)
 
-test: $(INSTALLED) ## the default tests; ARGS="-k name" goes to pytest
+test: setup ## the default tests; ARGS="-k name" goes to pytest
 	$(BIN)/python -m pytest $(ARGS)
 
-full: $(INSTALLED) ## the long form of every test
+full: setup ## the long form of every test
 	$(BIN)/python -m pytest --full $(ARGS)
 
 check: lint types docs test ## all that a change has to pass

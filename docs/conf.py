@@ -25,4 +25,4 @@ default_role = "code"
 html_theme = "furo"
 html_title = f"falai {version}"
 html_show_sphinx = False
-suppress_warnings = ["misc.highlighting_failure"] # the rules show JSON with placeholders in it
+suppress_warnings = ["misc.highlighting_failure"]  # the rules show JSON with placeholders in it

@@ -18,6 +18,13 @@ LEFT_OUT = {
     "directive-merge": "the 3.x face is not built yet",
     "directive-validate": "the 3.x face is not built yet",
 }
+LEFT_OUT_ROWS = {
+    "D-2": "ids made from titles are optional, and of the 3.x face",
+}
+
+
+def _wanted() -> list[Row]:
+    return [row for row in rows() if row.table not in LEFT_OUT and row.row["rule"] not in LEFT_OUT_ROWS]
 
 
 def _function(table: str) -> Callable[[Mapping[str, Any]], None] | None:
@@ -25,7 +32,7 @@ def _function(table: str) -> Callable[[Mapping[str, Any]], None] | None:
     return next((function for function in found if callable(function)), None)
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row.id) for row in rows() if row.table not in LEFT_OUT])
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.id) for row in _wanted()])
 def test_row(row: Row) -> None:
     """The function gives the answer of the row."""
     function = _function(row.table)

@@ -7,6 +7,7 @@ statements is what it prints. `await` at the top level works, as in `python -m a
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import re
 from pathlib import Path
@@ -32,14 +33,14 @@ def _compiled(page: Path, text: str, start: int) -> CodeType:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-async def test_snippets_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snippets_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's snippets run one after the other and print what stands behind `#>`."""
     text = page.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "docs"}
-    for snippet in FENCE.finditer(text):
-        code = _compiled(page, text, snippet.start(1))
-        value = eval(code, names)  # code that awaits gives a coroutine
-        if inspect.iscoroutine(value):
-            await value
-        said = re.findall(r"^ *#> ?(.*)$", snippet[1], re.MULTILINE)
-        assert capsys.readouterr().out.splitlines() == said
+    with asyncio.Runner() as runner:
+        for snippet in FENCE.finditer(text):
+            value = eval(_compiled(page, text, snippet.start(1)), names)
+            if inspect.iscoroutine(value):
+                runner.run(value)
+            said = re.findall(r"^ *#> ?(.*)$", snippet[1], re.MULTILINE)
+            assert capsys.readouterr().out.splitlines() == said

@@ -30,7 +30,9 @@ def _pyright(file: Path) -> list[tuple[int, str]]:
 
 
 def _mypy(file: Path) -> list[tuple[int, str]]:
-    said = _run("mypy", "--no-error-summary", "--show-absolute-path", "--cache-dir", str(ROOT / ".mypy_cache"), str(file))
+    said = _run(
+        "mypy", "--no-error-summary", "--show-absolute-path", "--cache-dir", str(ROOT / ".mypy_cache"), str(file)
+    )
     found = re.findall(rf"^{re.escape(str(file))}:(\d+): error: (.*)$", said, re.MULTILINE)
     return [(int(line), message) for line, message in found]
 

@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to, and remembers what it was asked (M-23).
+"""A model that says what a test tells it to, and remembers what it was asked (M-23)::
 
     model = ScriptedModel({
         "understand": [{"fields": {"name": "Ana"}}],

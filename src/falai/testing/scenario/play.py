@@ -111,7 +111,8 @@ class _Run:
         if "turn" in source:
             return self._result(source["turn"]).session
         if "givenTo" in source:
-            return self._played[source["givenTo"]].session
+            nth: int = source["givenTo"]
+            return self._played[nth].session
         return assert_session(source, turn.get("sessionId", "s1"))
 
     def _result(self, nth: int) -> TurnResult:
@@ -151,7 +152,7 @@ class _Run:
     ) -> list[Mismatch]:
         found: list[Mismatch] = []
         if "sameAs" in expect:
-            nth = expect["sameAs"]
+            nth: int = expect["sameAs"]
             found += same_mismatches(nth, self._played[nth].result, result)
         if "pendingWakes" in expect:
             given = {key: turn[key] for key in ("silenced", "anchors", "claims") if key in turn}
