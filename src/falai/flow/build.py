@@ -19,7 +19,7 @@ from falai.flow.hours import BusinessHours
 from falai.flow.named import Functions, read_actions, read_conditions, read_tools
 from falai.flow.names import check_instructions, check_tools
 from falai.flow.options import check_compaction, check_options
-from falai.flow.places import Finding, Notice, Place, flow_place, is_list, is_object
+from falai.flow.places import Finding, Notice, Place, Wire, flow_place, is_list, is_object
 from falai.flow.plan import ActionPlan, AgentPlan, EventPlan, FieldPlan, FlowPlan, IdlePlan, ParamPlan, ToolPlan
 from falai.flow.registries import Registries
 from falai.flow.shape import instructions_shape, texts_shape
@@ -85,6 +85,7 @@ class _Parts:
     events: Mapping[str, EventPlan]
     conditions: Mapping[str, Condition]
     tools: Mapping[str, ToolPlan | None]
+    functions: Functions
     flows: Any
     instructions: Any
     idle: Any
@@ -105,7 +106,8 @@ def _read(options: AgentOptions) -> _Parts:
         events=events,
         conditions=conditions,
         tools=tools,
-        flows=_named(to_wire(options.flows), functions),
+        functions=functions,
+        flows=to_wire(options.flows),
         instructions=to_wire(options.instructions),
         idle=to_wire({} if options.idle is None else options.idle),
         definitions=[*in_fields, *in_actions, *in_events, *_unlisted_definitions(options)],
@@ -124,6 +126,7 @@ def _findings(parts: _Parts, options: AgentOptions) -> Iterator[Finding]:
         conditions=tuple(parts.conditions),
         tools=tuple(parts.tools),
         flows=tuple(flow_ids),
+        functions=parts.functions,
     )
     yield from parts.definitions
     yield from parts.shadowed
@@ -146,7 +149,7 @@ def _plan(parts: _Parts, options: AgentOptions) -> AgentPlan:
         knowledge_base=options.knowledge_base,
         timezone=options.timezone,
         fields={slug: field for slug, field in parts.fields.items() if field},
-        flows={flow["id"]: FlowPlan(flow_from_wire(flow)) for flow in parts.flows},
+        flows={flow["id"]: FlowPlan(flow_from_wire(_named(flow, parts.functions))) for flow in parts.flows},
         actions={name: action for name, action in parts.actions.items() if action},
         events=parts.events,
         conditions=parts.conditions,
@@ -163,19 +166,13 @@ def _plan(parts: _Parts, options: AgentOptions) -> AgentPlan:
 # --- flows -------------------------------------------------------------------------------------
 
 
-def _named(flows: Any, functions: Functions) -> Any:
-    """The flows with every function in a `do` replaced by the name under which the agent has it."""
-    return [_named_flow(flow, functions) for flow in flows] if is_list(flows) else flows
+def _named(flow: Wire, functions: Functions) -> Wire:
+    """The flow with every function in a `do` replaced by the name under which the agent has it."""
+    return {**flow, "steps": [_named_step(step, functions) for step in flow["steps"]]}
 
 
-def _named_flow(flow: Any, functions: Functions) -> Any:
-    steps = flow.get("steps") if is_object(flow) else None
-    return {**flow, "steps": [_named_step(step, functions) for step in steps]} if is_list(steps) else flow
-
-
-def _named_step(step: Any, functions: Functions) -> Any:
-    action = step.get("do") if is_object(step) else None
-    names = [name for function, name in functions if callable(action) and function == action]
+def _named_step(step: Wire, functions: Functions) -> Wire:
+    names = [name for function, name in functions if function == step.get("do")]
     return {**step, "do": names[0]} if names else step
 
 

@@ -33,12 +33,13 @@ _TEXTS = ("label", "description", "ask", "question")
 
 def read_fields(given: Any) -> tuple[dict[str, FieldPlan | None], list[Problem]]:
     """The fields of an agent, from a mapping or a pydantic model class (F-2.2, F-19.1 to F-19.3)."""
-    fields = _of_model(given) if _is_model(given) else to_wire(given)
+    model = _is_model(given)
+    fields = _of_model(given) if model else to_wire(given)
     if not is_object(fields):
         problem = Place("agent", "fields").problem(_CODE, f"fields is {show(given)}", "Write a mapping, slug to Field")
         return {}, [problem]
     plans: dict[str, FieldPlan | None] = {}
-    problems: list[Problem] = []
+    problems = list(_unused_validators(given)) if model else list[Problem]()
     for slug, definition in fields.items():
         name = str(slug)
         plan = _read_field(name, definition, Place(f"field {quoted(name)}", f"fields.{name}"))
@@ -213,3 +214,12 @@ def _of_annotation(info: Any) -> Any:
     ask = next((mark for mark in info.metadata if isinstance(mark, Ask)), Ask())
     said = {key: getattr(ask, key) for key in ("ask", "question", "label", "extract", "correct")}
     return to_wire(Field(info.rebuild_annotation(), description=ask.description or info.description, **said))
+
+
+def _unused_validators(model: Any) -> Iterator[Problem]:
+    """A value is validated alone, by its type; a method of the model would never run."""
+    for name, validator in model.__pydantic_decorators__.field_validators.items():
+        for slug in validator.info.fields:
+            place = Place(f"field {quoted(slug)}", f"fields.{slug}")
+            what = f"its validator {quoted(name)} is a method of the model, which does not run for a single value"
+            yield place.problem(_CODE, what, "Write it into the type: Annotated[<type>, AfterValidator(<function>)]")

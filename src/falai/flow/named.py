@@ -37,10 +37,10 @@ def read_actions(given: Any) -> tuple[dict[str, ActionPlan | None], Functions, l
         action = _action(key, value)
         if action is None:
             fix = "Give a function of (ctx, its parameters), or an Action"
-            findings.append(place.problem(_CODE, f"this is {show(value)}", fix))
+            findings.append(place.problem(_CODE, f"{place.name} is {show(value)}", fix))
             plans |= {} if key is None else {key: None}
             continue
-        here = replace(place, where=f"action {quoted(str(action.name))}")
+        here = Place(f"action {quoted(str(action.name))}", place.path)
         findings += _name_problems(action.name, plans, here)
         findings += unlisted(value, _ACTION, here) if is_object(value) else ()
         plans[action.name], problems = plan_action(action, here)

@@ -309,9 +309,12 @@ def _flow_target(flow_id: str, place: Place, flows: Sequence[str] | None) -> Ite
 
 def _do(step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]:
     action = step["do"]
-    name = action_name(action) if callable(action) else _plain_name(action)
-    if callable(action) or not isinstance(action, str) or name not in scope.names.actions:
-        what = f"the agent has no action called {quoted(name)}"
+    name = scope.names.called(action)
+    if name is None and callable(action):
+        what = f"the function {quoted(action_name(action))} is not among the agent's actions"
+        yield place.key("do").problem("unknown-action", what, "Add it to the agent's actions")
+    elif name is None or name not in scope.names.actions:
+        what = f"the agent has no action called {_name(action if name is None else name)}"
         yield place.key("do").problem("unknown-action", what, _known(scope.names.actions))
     else:
         parameters = scope.names.actions[name]

@@ -83,4 +83,4 @@ def _timezone(value: Any) -> Iterator[Problem]:
         zone(value)
     except ValueError as error:
         what, _, fix = str(error).partition(": ")
-        yield _AGENT.key("timezone").problem("bad-timezone", what, fix.capitalize())
+        yield _AGENT.key("timezone").problem("bad-timezone", what, fix[:1].upper() + fix[1:])

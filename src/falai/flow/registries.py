@@ -6,7 +6,7 @@ not known, and the checks that would need it are left out (F-19.5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from falai.errors import Problem
 from falai.flow.fields import read_events, read_fields, read_parameters
 from falai.flow.places import Place, is_list, is_object
 from falai.flow.plan import AgentPlan, FieldPlan, ParamPlan
-from falai.flow.wire import to_wire
+from falai.flow.wire import action_name, to_wire
 from falai.session.jsontext import quoted, show
 
 __all__ = ["Registries", "read_registries"]
@@ -32,8 +32,18 @@ class Registries:
     conditions: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     flows: tuple[str, ...] | None = None
+    functions: Sequence[tuple[Callable[..., Any], str]] | None = None
+    """The functions that `Do` may name and what each is called; without it a function goes by its own name."""
     descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
     """What each action is for, for a model that writes flows (S-57)."""
+
+    def called(self, action: Any) -> str | None:
+        """The name of the action that a `do` means, a text or a function; `None` when it can be neither."""
+        if isinstance(action, str) or not callable(action):
+            return action if isinstance(action, str) else None
+        if self.functions is None:
+            return action_name(action)
+        return next((name for function, name in self.functions if function == action), None)
 
     @classmethod
     def of(cls, plan: AgentPlan) -> Registries:

@@ -71,7 +71,7 @@ def arguments_of(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> d
         try:
             values |= _argument(parameter, raw)
         except ValueError as error:
-            problems.append(f"{quoted(parameter.plan.name)} {error}")
+            problems.append(f"{quoted(parameter.plan.name)}: {error}")
     if problems:
         raise ValueError("; ".join(problems))
     return values
@@ -157,19 +157,19 @@ def _argument(parameter: Parameter, raw: Any) -> dict[str, Any]:
     plan = parameter.plan
     if raw is None:
         if not plan.optional:
-            raise ValueError("is missing")
+            raise ValueError("it is missing")
         return {parameter.keyword: None} if parameter.nullable else {}
     if plan.items is None:
         return {parameter.keyword: _value(raw, plan, parameter.reading)}
     if not is_list(raw):
-        raise ValueError(f"must be {expected(plan)}, and is a {kind_of(raw)}")
+        raise ValueError(f"it must be {expected(plan)}, and is a {kind_of(raw)}")
     return {parameter.keyword: [_value(entry, plan.items, parameter.reading) for entry in raw]}
 
 
 def _value(raw: Any, plan: ParamPlan, reading: TypeReading) -> Any:
     if not fits(raw, plan.type):
-        raise ValueError(f"must be {expected(plan)}, and is a {kind_of(raw)}")
+        raise ValueError(f"it must be {expected(plan)}, and is a {kind_of(raw)}")
     if plan.enum is not None and not in_enum(raw, plan.enum):
-        raise ValueError(f"must be {listing([json_text(value) for value in plan.enum])}, and is {json_text(raw)}")
+        raise ValueError(f"it must be {listing([json_text(value) for value in plan.enum])}, and is {json_text(raw)}")
     whole = int(raw) if plan.type == "integer" else raw
     return whole if reading.parse is None else reading.parse(whole)

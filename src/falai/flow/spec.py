@@ -86,7 +86,8 @@ def _unspeakable(flow: Any) -> Iterator[Problem]:
     if not is_object(flow):
         return
     place = flow_place(flow, "")
-    yield from _functions({key: part for key, part in flow.items() if key not in ("on", "steps")}, place, place.where)
+    own = {key: part for key, part in flow.items() if key not in ("on", "steps")}
+    yield from _functions(own, place, f"{place.where},")
     for index, trigger in enumerate(_objects(flow.get("on"))):
         there = trigger_place(place, index)
         yield from _functions(trigger, there, there.where)
@@ -109,8 +110,7 @@ def _functions(value: Any, place: Place, where: str) -> Iterator[Problem]:
         for index, part in enumerate(value):
             yield from _functions(part, place.item(index), where)
     elif callable(value):
-        between = " " if "," in where else ", "
-        what = f"{where}{between}{place.name} is a function, and a spec holds none"
+        what = f"{where} {place.name} is a function, and a spec holds none"
         yield place.problem("function-predicate", what, 'Write a condition object, such as {"known": ["<field>"]}')
 
 

@@ -68,8 +68,7 @@ def _target(target: Any, place: Place) -> Iterator[Notice]:
 
 def _notice(key: str, listed: Sequence[str], place: Place) -> Notice:
     meant = wire_name(key)
-    fix = (
-        f"Did you mean {meant}" if meant != key and meant in listed else "Take it out; it does not survive a conversion"
-    )
+    misspelt = meant != key and meant in listed
+    fix = f"Did you mean {meant}?" if misspelt else "Take it out; it does not survive a conversion"
     inside = f" in {place.name}" if place.name else ""
     return place.notice(f"the property {quoted(key)}{inside} has no meaning here", fix)
