@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(answer)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: Any) -> None:
         """Says nothing."""
 
     def _send(self, answer: Answer) -> None:

@@ -95,6 +95,13 @@ class PydanticAIModel:
         except Exception as error:
             raise classify(error, self.name) from error
 
+    async def aclose(self) -> None:
+        """Closes the connections that were made in this event loop; a later call makes new ones."""
+        upstream = self._upstream.pop(asyncio.get_running_loop(), None)
+        if upstream is not None:
+            await upstream.__aenter__()  # leaving is the library's only way to close
+            await upstream.__aexit__(None, None, None)
+
     # --- asking -------------------------------------------------------------------------------
 
     def _model_here(self) -> Upstream:
