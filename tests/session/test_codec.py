@@ -96,6 +96,8 @@ def test_another_sessions_text() -> None:
     assert session_from_json(text).id == "s1"
     with pytest.raises(InvalidSessionError, match='id is "s1", and "s2"'):
         session_from_json(text, "s2")
+    with pytest.raises(InvalidSessionError, match='id is "s1", and ""'):
+        session_from_json(text, "")
     with pytest.raises(InvalidSessionError, match="id is missing"):
         session_from_json('{"v": 4}')
 

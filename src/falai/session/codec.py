@@ -131,5 +131,7 @@ def _read_slow(text: str | bytes, session_id: str | None) -> Session:
     except ValueError as error:
         shown = text if isinstance(text, str) else text.decode(errors="replace")
         raise InvalidSessionError(session_id or "", f"{show(shown)} is no JSON text ({error})") from None
-    own = blob.get("id") if is_object(blob) else None
-    return assert_session(blob, session_id or (own if isinstance(own, str) else ""))
+    if session_id is None:
+        own = blob.get("id") if is_object(blob) else None
+        session_id = own if isinstance(own, str) else ""
+    return assert_session(blob, session_id)

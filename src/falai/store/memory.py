@@ -28,7 +28,7 @@ class MemoryStore(Store):
         self._rows: dict[str, _Row] = {}
 
     async def load(self, id: str) -> Session | None:
-        check_id(id)
+        id = check_id(id)
         row = self._rows.get(id)
         return read_row(id, row.version, row.blob) if row else None
 
@@ -36,11 +36,11 @@ class MemoryStore(Store):
         # Nothing is awaited in here: that is what makes check and write one step (P-30).
         check_id(session.id)
         check_version(expected_version)
-        fresh, blob = stamped(session, expected_version + 1)
-        row = self._rows.get(session.id)
+        fresh, blob = stamped(session, int(expected_version) + 1)
+        row = self._rows.get(fresh.id)
         if expected_version != (row.version if row else 0):
-            raise SessionConflictError(session.id, expected_version, row.version if row else None)
-        self._rows[session.id] = _Row(fresh.version, blob)
+            raise SessionConflictError(fresh.id, expected_version, row.version if row else None)
+        self._rows[fresh.id] = _Row(fresh.version, blob)
         return fresh
 
     async def initialize(self) -> None:

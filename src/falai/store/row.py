@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from falai.errors import InvalidSessionError
 from falai.session.check import assert_session, is_whole
 from falai.session.codec import session_from_json
-from falai.session.jsontext import show
+from falai.session.jsontext import show, to_plain
 from falai.session.keys import is_blank_id
 from falai.session.model import Session
 
@@ -17,10 +17,11 @@ __all__ = ["check_id", "check_table", "check_version", "read_row"]
 _TABLE = re.compile(r"[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?")
 
 
-def check_id(id: object) -> None:
-    """Raises `TypeError` unless this can be the id of a session (P-11)."""
+def check_id(id: object) -> str:
+    """The id as it is stored (P-17); raises `TypeError` unless it can be the id of a session (P-11)."""
     if is_blank_id(id):
         raise TypeError(f"the session id is {show(id)}; it must be text that is not blank")
+    return cast(str, to_plain(id))
 
 
 def check_version(expected_version: object) -> None:

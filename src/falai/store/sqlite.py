@@ -55,7 +55,7 @@ class SQLiteStore(Store):
         self._clock = clock or system_now
 
     async def load(self, id: str) -> Session | None:
-        check_id(id)
+        id = check_id(id)
         row = await self._db.run(lambda db: self._read(db, id))
         return read_row(id, *row) if row else None
 
@@ -153,7 +153,9 @@ class _Own:
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-            with suppress(sqlite3.OperationalError):  # no time-out covers the switch; the other who holds the lock makes it
+            with suppress(
+                sqlite3.OperationalError
+            ):  # no time-out covers the switch; the other who holds the lock makes it
                 self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
         return self._connection

@@ -261,6 +261,12 @@ class StoreContract:
         loaded = [await store.load(id) for id in ids]
         assert [session and session.data for session in loaded] == [{"id": id} for id in ids]
 
+    async def test_an_id_with_half_a_character(self, store: Store) -> None:
+        """A lone surrogate in an id is stored as U+FFFD, and found again (P-17)."""
+        saved = await store.save(Session.fresh("s\ud800"), 0)
+        assert saved.id == "s\ufffd"
+        assert await store.load("s\ud800") == await store.load("s\ufffd") == saved
+
     def storable(self, session: Session) -> Session:
         """The session as this store keeps it: a place for what its backend cannot hold (P-40)."""
         return session
