@@ -311,7 +311,7 @@ def _contents(response: wire.ModelResponse, answer_tool: str) -> tuple[str, tupl
     calls: list[ToolCall] = []
     for part in response.parts:
         if isinstance(part, wire.ToolCallPart) and part.tool_name == answer_tool:
-            text = part.args_as_json_str()
+            text = part.args if isinstance(part.args, str) else part.args_as_json_str()
         elif isinstance(part, wire.ToolCallPart):
             calls.append(ToolCall(part.tool_name, part.args))
     return text, tuple(calls)
