@@ -132,7 +132,7 @@ def _parameter_problems(definition: Any, place: Place, allowed: tuple[str, ...] 
     kind = definition.get("type", MISSING)
     if kind not in allowed:
         yield _wrong_type(kind, allowed, place.key("type"))
-    if kind == "array":
+    elif kind == "array":
         items = definition.get("items", MISSING)
         yield from _parameter_problems(items, place.key("items"), SCALARS)
     yield from _enum_problems(definition, place)

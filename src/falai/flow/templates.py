@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +24,7 @@ Roots = Mapping[str, Any]
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([^\s{}]+)\s*\}\}")
 _INDEX = re.compile(r"0|[1-9][0-9]*")
-_LEAVES = (str, int, float, datetime)
+_LEAVES = (str, int, float, Decimal, datetime)
 _UNKNOWN = object()
 _BLANK = ""
 
@@ -125,6 +126,8 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, datetime):
         return iso(to_ms(value))
+    if isinstance(value, Decimal):  # a host's price; F-10.4 speaks of JSON's numbers only
+        return format(value, "f")
     if is_list(value):
         return ", ".join(_listed(entry) for entry in value)
     return _json(value)

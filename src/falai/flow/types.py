@@ -7,6 +7,7 @@ makes the Python value of it, `dump` the JSON form that is stored.
 
 from __future__ import annotations
 
+import inspect
 import re
 import types
 import typing
@@ -109,6 +110,8 @@ def _read_values(values: Sequence[Any]) -> TypeReading:
 def _read_rich(kind: Any) -> TypeReading:
     from pydantic import TypeAdapter  # heavy, and most agents need only the plain types
 
+    if inspect.isroutine(kind):  # pydantic would check the arguments of a call
+        raise TypeError(f"{kind!r} is a function")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
         schema = adapter.json_schema(mode="serialization")
