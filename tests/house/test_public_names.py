@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import falai
 from falai import errors
@@ -32,6 +33,13 @@ def test_public_names() -> None:
     """The public surface is written down: a new name is a decision, not an accident."""
     assert set(falai.__all__) == PUBLIC
     assert [name for name in falai.__all__ if not hasattr(falai, name)] == []
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """The page of public names shows each of them."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\.\. auto\w+:: falai\.(\w+)$", page, re.MULTILINE))
+    assert shown == PUBLIC
 
 
 def test_importing_falai_is_light() -> None:

@@ -10,10 +10,7 @@ import json
 import math
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    import yaml
+from typing import Any, NoReturn, Protocol
 
 __all__ = ["read_json", "read_yaml"]
 
@@ -27,6 +24,15 @@ _CORE = {  # tag → the plain scalars that have it (YAML 1.2.2, 10.3.2), and ho
         list("-+.0123456789"),
     ),
 }
+
+
+class _Node(Protocol):
+    """A composed node of ruamel.yaml, whose own types say less."""
+
+    id: str
+    tag: str
+    value: Any
+    start_mark: Any
 
 
 def read_json(text: str) -> Any:
@@ -46,17 +52,20 @@ def read_yaml(text: str) -> Any:
 
     Raises `ValueError` with line and column: for what is no YAML, for a key that stands twice or is
     no text, for a tag outside the core schema. Raises `ImportError` naming the pip command when
-    PyYAML is not installed.
+    ruamel.yaml is not installed.
     """
     try:
         # Only authors of YAML pay for it.
-        import yaml
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import YAMLError
     except ImportError as error:
-        raise ImportError("reading YAML needs PyYAML: pip install 'falai[yaml]'") from error
+        raise ImportError('reading YAML needs ruamel.yaml: pip install "falai[yaml]"') from error
+    reader: Any = YAML(typ="safe", pure=True)
+    reader.Resolver = _core_resolver()
     try:
-        root = yaml.compose(text, Loader=_core_loader())
+        root = reader.compose(text)
         return None if root is None else _Reader().read(root)
-    except yaml.YAMLError as error:
+    except YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -83,18 +92,24 @@ def _finite(text: str) -> float:
 
 
 @cache
-def _core_loader() -> type[yaml.SafeLoader]:
-    import yaml
+def _core_resolver() -> type[Any]:
+    from ruamel.yaml.resolver import VersionedResolver
 
     by_start: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     for tag, (pattern, starts) in _CORE.items():
         for start in starts:
-            by_start.setdefault(start, []).append((_TAG + tag, re.compile(rf"^(?:{pattern})$")))
+            by_start.setdefault(start, []).append((_TAG + tag, re.compile(rf"(?:{pattern})\Z")))
 
-    class CoreLoader(yaml.SafeLoader):
-        yaml_implicit_resolvers = by_start
+    class CoreResolver(VersionedResolver):
+        @property
+        def versioned_resolver(self) -> Any:
+            return by_start
 
-    return CoreLoader
+        @property
+        def processing_version(self) -> Any:
+            return (1, 2)
+
+    return CoreResolver
 
 
 class _Reader:
@@ -105,7 +120,7 @@ class _Reader:
         self._read: dict[int, Any] = {}
         self._open: set[int] = set()
 
-    def read(self, node: yaml.Node) -> Any:
+    def read(self, node: _Node) -> Any:
         known = id(node)
         if known in self._open:
             raise _at(node, "an alias stands inside what it names")
@@ -115,19 +130,18 @@ class _Reader:
             self._open.discard(known)
         return self._read[known]
 
-    def _data(self, node: yaml.Node) -> Any:
-        import yaml
+    def _data(self, node: _Node) -> Any:
+        match node.id, node.tag.removeprefix(_TAG):
+            case "mapping", "map":
+                return self._mapping(node)
+            case "sequence", "seq":
+                return [self.read(entry) for entry in node.value]
+            case "scalar", tag if tag == "str" or tag in _CORE:
+                return _scalar(node, tag)
+            case _:
+                raise _at(node, f"the tag {node.tag} is not of the core schema")
 
-        tag = node.tag.removeprefix(_TAG)
-        if isinstance(node, yaml.MappingNode) and tag == "map":
-            return self._mapping(node)
-        if isinstance(node, yaml.SequenceNode) and tag == "seq":
-            return [self.read(entry) for entry in node.value]
-        if isinstance(node, yaml.ScalarNode) and tag in {"str", *_CORE}:
-            return _scalar(node, tag)
-        raise _at(node, f"the tag {node.tag} is not of the core schema")
-
-    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+    def _mapping(self, node: _Node) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, value in node.value:
             key = self.read(key_node)
@@ -139,10 +153,11 @@ class _Reader:
         return found
 
 
-def _scalar(node: yaml.ScalarNode, tag: str) -> Any:
+def _scalar(node: _Node, tag: str) -> Any:
     text: str = node.value
     if tag == "str":
-        return text
+        # Two escapes may be one character, as in JSON: "\ud83d\ude00".
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     if re.fullmatch(_CORE[tag][0], text) is None or text.lower().endswith((".inf", ".nan")):
         raise _at(node, f"{text} is no {tag} that JSON can hold")
     match tag:
@@ -156,6 +171,6 @@ def _scalar(node: yaml.ScalarNode, tag: str) -> Any:
             return _finite(text)
 
 
-def _at(node: yaml.Node, what: str) -> ValueError:
+def _at(node: _Node, what: str) -> ValueError:
     mark = node.start_mark
     return ValueError(f"line {mark.line + 1}, column {mark.column + 1}: {what}")
