@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
@@ -102,9 +103,14 @@ def known_section(known: Iterable[Known]) -> str:
 def field_line(field: FieldTask) -> str:
     """Key, type, options and description of a field (M-11.4); of a richer type also how it is written."""
     shape = f", {_FORMATS.get(field.format, field.format)}" if field.format else ""
-    options = f"; one of {', '.join(map(literal, field.enum))}" if field.enum is not None else ""
+    options = "" if field.enum is None else _options(field.enum)
     description = f": {field.description}" if field.description else ""
     return f"{name(field.key)} ({field.type}{shape}{options}){description}"
+
+
+@lru_cache(maxsize=512)
+def _options(enum: tuple[Any, ...]) -> str:
+    return f"; one of {', '.join(map(literal, enum))}"
 
 
 def _made_prefix(plan: AgentPlan) -> Prefix:

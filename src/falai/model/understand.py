@@ -194,4 +194,4 @@ def _description(flow: FlowPlan, scope: Roots) -> str:
 
 
 def _written(phrases: Sequence[str], scope: Roots) -> tuple[str, ...]:
-    return tuple(written(phrase, scope) for phrase in phrases)
+    return tuple(text for phrase in phrases if (text := written(phrase, scope).strip()))
