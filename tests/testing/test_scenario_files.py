@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from falai.testing.scenario import ScenarioFileError, load_files, run_files
+from falai.testing.scenario.shape import file_problems
 
 AGENT: dict[str, Any] = {"name": "Ana", "flows": []}
 
@@ -146,3 +149,69 @@ def test_many_mistakes_in_one_case(tmp_path: Path) -> None:
     assert [line.rpartition("turn 1: ")[2].partition(":")[0] for line in _problems(tmp_path, turn, abut="x")] == [
         'case "area/it"', "advance", "sesion", "expect.changd",
     ]  # fmt: skip
+
+
+KEYS = st.sampled_from(
+    [
+        "name",
+        "about",
+        "agent",
+        "turns",
+        "buildError",
+        "clock",
+        "fields",
+        "actions",
+        "results",
+        "conditions",
+        "path",
+        "tools",
+        "businessHours",
+        "open",
+        "options",
+        "input",
+        "message",
+        "wake",
+        "event",
+        "start",
+        "flow",
+        "advance",
+        "session",
+        "turn",
+        "givenTo",
+        "model",
+        "call",
+        "reply",
+        "text",
+        "error",
+        "kind",
+        "expect",
+        "requests",
+        "sameAs",
+        "schema",
+        "$absent",
+        "$match",
+        "$length",
+        "$oneOf",
+        "$contains",
+        "type",
+    ]
+)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["", "(", "1h", "none"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@pytest.mark.property
+@given(st.lists(st.dictionaries(KEYS, VALUES, max_size=5) | VALUES, max_size=2))
+def test_any_content_is_judged(cases: list[Any]) -> None:
+    """Whatever a file holds, its problems are told and nothing is raised."""
+    whole = [{"name": "n", "agent": AGENT, "turns": [turn]} for turn in cases]
+    for content in (cases, {"cases": cases}, {"cases": whole}):
+        for problem in file_problems("f", content):
+            assert str(problem).startswith("f")

@@ -45,7 +45,7 @@ def _is_number(value: Any) -> bool:
 text = _plain(lambda value: isinstance(value, str), "a text")
 boolean = _plain(lambda value: isinstance(value, bool), "true or false")
 number = _plain(_is_number, "a number")
-count = _plain(lambda value: _is_number(value) and value == int(value) and value >= 0, "a whole number, 0 or more")
+count = _plain(lambda value: _is_number(value) and value % 1 == 0 and value >= 0, "a whole number, 0 or more")
 date = _plain(lambda value: read_date(value) is not None, "a date like 2026-09-20T10:00:00.000Z")
 duration = _plain(is_duration, "a duration like 90s, 15m, 2h or 1.5d")
 object_of = _plain(is_object, "an object")

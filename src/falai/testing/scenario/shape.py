@@ -38,7 +38,7 @@ __all__ = ["SCHEDULED", "file_problems"]
 SCHEDULED = re.compile(r"\$schedule:(\d+):(\d+)")
 """`$schedule:K:N`: the key of entry N of turn K's schedule."""
 
-_SOURCES = {"previous", "none"}
+_SOURCES = ("previous", "none")
 _INPUT_KINDS = ("message", "wake", "event", "start")
 _INPUT_KEYS = {"message": {"id", "at"}, "wake": set[str](), "event": {"payload", "key", "hop"}, "start": set[str]()}
 
