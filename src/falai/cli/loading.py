@@ -1,0 +1,106 @@
+"""Finding the agent that a command line names: `module:attribute`, or a Python file.
+
+The attribute (default `agent`) is an `Agent`, or a function without parameters that makes one. A
+module may say what the `context` of its turns is: `chat_context(folder)`, called once, with the
+folder where the chat keeps its file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeGuard
+
+from falai.agent import Agent
+from falai.errors import FlowConfigurationError
+
+__all__ = ["LoadError", "Loaded", "load_agent"]
+
+
+class LoadError(Exception):
+    """What was named could not be loaded; the text says why, for the person at the keyboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An agent, and how its context is made."""
+
+    agent: Agent[Any]
+    context: Callable[[Path], Any] | None
+
+
+def load_agent(target: str) -> Loaded:
+    """The agent that `target` names. Raises `LoadError`."""
+    place, attribute = _split(target)
+    module = _loading(place, lambda: _module(place))
+    found: Any = getattr(module, attribute, None)
+    if callable(found):
+        found = _loading(target, found)
+    if not _is_agent(found):
+        raise LoadError(_no_agent(place, attribute, module))
+    return Loaded(found, getattr(module, "chat_context", None))
+
+
+def _split(target: str) -> tuple[str, str]:
+    place, colon, attribute = target.rpartition(":")
+    if not colon or attribute.endswith(".py") or "/" in attribute or "\\" in attribute:  # C:\desk.py has a colon, too
+        return target, "agent"
+    return place, attribute or "agent"
+
+
+def _module(place: str) -> ModuleType:
+    if not place.endswith(".py"):
+        sys.path.insert(0, "")  # as `python -m` does: modules of the folder where one stands
+        return importlib.import_module(place)
+    path = Path(place).resolve()
+    if not path.is_file():
+        raise LoadError(f"there is no file {place}")
+    sys.path.insert(0, str(path.parent))  # so that the file finds its neighbours, as `python file.py` does
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _loading(place: str, load: Callable[[], Any]) -> Any:
+    """What `load` gives, or what went wrong in the author's code, in words."""
+    try:
+        return load()
+    except LoadError:
+        raise
+    except FlowConfigurationError as error:
+        raise LoadError(_problems(place, error)) from error
+    except ModuleNotFoundError as error:
+        raise LoadError(f"{place}: there is no module {error.name}. Name a module, or a file ending in .py") from error
+    except Exception as error:
+        raise LoadError(f"{place} raised {type(error).__name__}: {error}\n{_last_line(error)}") from error
+
+
+def _problems(place: str, error: FlowConfigurationError) -> str:
+    lines = [f"  {p.path or p.where}: {p.what}. {p.fix}" for p in error.problems]
+    count = "one problem" if len(lines) == 1 else f"{len(lines)} problems"
+    return "\n".join([f"the agent of {place} has {count}:", *lines])
+
+
+def _is_agent(value: object) -> TypeGuard[Agent[Any]]:
+    return isinstance(value, Agent)
+
+
+def _last_line(error: Exception) -> str:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"  in {frame.filename}, line {frame.lineno}: {frame.line}"
+
+
+def _no_agent(place: str, attribute: str, module: ModuleType) -> str:
+    others = [name for name, value in vars(module).items() if _is_agent(value)]
+    there = f"; it has {', '.join(others)}: write {place}:{others[0]}" if others else ""
+    return f"{place} has no agent called {attribute}{there}"

@@ -1,0 +1,69 @@
+"""`falai test`: plays scenario files and says what differs where."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from falai.cli.screen import clean
+from falai.testing.scenario import Case, Difference, FileProblem, ScenarioFileError, load_files, run_case
+
+__all__ = ["run_scenarios"]
+
+AS_WRITTEN, DIFFERENT, WRONG = 0, 1, 2
+
+
+def run_scenarios(paths: Sequence[Path], name_contains: str | None) -> int:
+    """Plays the cases of these files; the result is the program's exit code."""
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        cases = load_files(paths)
+    except ScenarioFileError as error:
+        _show_problems(console, error.problems)
+        return WRONG
+    except ImportError as error:
+        console.print(Text(str(error), style="red"))
+        return WRONG
+    chosen = [case for case in cases if name_contains is None or name_contains.lower() in case.name.lower()]
+    if not chosen:
+        console.print(Text(f"none of {len(cases)} cases was chosen" if cases else "there is no case in these files"))
+        return WRONG
+    differences = asyncio.run(_play(chosen))
+    _show_differences(console, differences)
+    _sum_up(console, chosen, differences)
+    return DIFFERENT if differences else AS_WRITTEN
+
+
+async def _play(cases: Sequence[Case]) -> list[Difference]:
+    return [difference for case in cases for difference in await run_case(case)]
+
+
+def _show_problems(console: Console, problems: Sequence[FileProblem]) -> None:
+    for problem in problems:
+        console.print(Text(clean(str(problem)), style="red"))
+    count = "One thing is" if len(problems) == 1 else f"{len(problems)} things are"
+    console.print(Text(f"{count} wrong in the files, so nothing was played.", style="bold red"))
+
+
+def _show_differences(console: Console, differences: Sequence[Difference]) -> None:
+    for (file, case, turn), found in groupby(differences, key=lambda d: (d.file, d.case, d.turn)):
+        place = "the agent" if turn is None else f"turn {turn}"
+        console.print(Text.assemble((f'{file}, case "{case}", {place}', "bold red")))
+        for one in found:
+            console.print(Text(f"  {clean(one.path)}", style="cyan"))
+            console.print(Text(f"    expected  {clean(one.expected)}"))
+            console.print(Text(f"    found     {clean(one.found)}"))
+
+
+def _sum_up(console: Console, cases: Sequence[Case], differences: Sequence[Difference]) -> None:
+    different = len({(one.file, one.case) for one in differences})
+    count = "one case" if len(cases) == 1 else f"{len(cases)} cases"
+    if different:
+        console.print(Text(f"{count}: {len(cases) - different} as written, {different} different", style="bold red"))
+    else:
+        console.print(Text(f"{count}: all as written", style="bold green"))
