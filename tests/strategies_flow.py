@@ -16,7 +16,12 @@ REGISTRIES: dict[str, Any] = {
         "agreed": {"type": "boolean"},
     },
     "actions": {
-        "tell": {"parameters": {"to": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}, "optional": True}}},
+        "tell": {
+            "parameters": {
+                "to": {"type": "string"},
+                "tags": {"type": "array", "items": {"type": "string"}, "optional": True},
+            }
+        },
         "stop": {"parameters": {}},
     },
     "events": {"paid": {}, "left": {"direction": "inbound"}},
@@ -34,15 +39,6 @@ json_values: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=12,
 )
-conditions = st.fixed_dictionaries(
-    {},
-    optional={
-        "equals": st.fixed_dictionaries({}, optional={"name": texts, "agreed": st.booleans()}),
-        "known": slugs,
-        "silenced": st.booleans(),
-        "vip": json_values.filter(lambda value: value is not None),
-    },
-)
 
 
 def _without_nulls(value: Any) -> Any:
@@ -51,12 +47,25 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
 
 
+conditions = st.fixed_dictionaries(
+    {},
+    optional={
+        "equals": st.fixed_dictionaries({}, optional={"name": texts, "agreed": st.booleans()}),
+        "known": slugs,
+        "silenced": st.booleans(),
+        "vip": json_values.filter(lambda value: value is not None).map(_without_nulls),
+    },
+)
+
+
 plain_objects = st.dictionaries(texts, json_values, max_size=3).map(_without_nulls)
 targets = st.one_of(
     names,
     st.just("end"),
     st.fixed_dictionaries({"step": names}, optional={"clear": slugs}),
-    st.fixed_dictionaries({"flow": st.sampled_from(["f", "other", "{{data.name}}"])}, optional={"input": plain_objects}),
+    st.fixed_dictionaries(
+        {"flow": st.sampled_from(["f", "other", "{{data.name}}"])}, optional={"input": plain_objects}
+    ),
 )
 instructions = st.lists(
     st.fixed_dictionaries(

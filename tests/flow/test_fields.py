@@ -54,7 +54,7 @@ def problems(definition: Any) -> list[tuple[str, str]]:
         (str | None, "string", None), (Optional[Literal["a"]], "string", ("a",)), (Literal["a", None], "string", ("a",)),
         (Mail, "string", None), (Annotated[int, Ask("?")], "integer", None), (date, "string", None),
         (Decimal, "string", None), (UUID, "string", None), (Annotated[int, pydantic.Field(ge=1)], "integer", None),
-        (date | None, "string", None), (Literal["a"] | Literal["b"], "string", ("a", "b")), (list[str], "string", None),
+        (date | None, "string", None), (Literal["a", "b"], "string", ("a", "b")), (list[str], "string", None),
         (int | float, "number", None), (pydantic.PositiveInt, "integer", None), (int | str, "string", None),
     ],
 )  # fmt: skip
@@ -95,7 +95,10 @@ def test_a_refusal_says_why_in_plain_words() -> None:
             raise ValueError("a whole week is needed")
         return value
 
-    assert coerce_field(plan(Field(Annotated[int, pydantic.AfterValidator(whole_week)])), 3).reason == "a whole week is needed"
+    assert (
+        coerce_field(plan(Field(Annotated[int, pydantic.AfterValidator(whole_week)])), 3).reason
+        == "a whole week is needed"
+    )
     assert "2026-09-20" in (coerce_field(plan(Field(date)), "3").reason or "")
     assert coerce_field(plan(Field(date)), "2026-13-01").reason
     assert coerce_field(plan(Field(Literal["a"])), "b").reason is None
@@ -134,14 +137,16 @@ def test_defaults_of_a_field() -> None:
     assert plan(Field(bool, extract="anywhere")).mode == "anywhere"
     assert plan(Field(date)).mode == "anywhere"
     assert plan(Field(str)) == FieldPlan("f", "string")
-    assert plan(Field(str, correct=True, question="Q?", ask="A?", label="L", description="D", enum=("a",))) == FieldPlan(
-        "f", "string", ("a",), "L", "D", "A?", "Q?", "anywhere", correct=True
-    )
+    assert plan(
+        Field(str, correct=True, question="Q?", ask="A?", label="L", description="D", enum=("a",))
+    ) == FieldPlan("f", "string", ("a",), "L", "D", "A?", "Q?", "anywhere", correct=True)
 
 
 class Booking(pydantic.BaseModel):
     name: Annotated[str, Ask("Ask for the name.", label="Name")]
-    start: Annotated[date, Ask("Ask from when.", question="From when?", correct=True), pydantic.Field(gt=date(2026, 1, 1))]
+    start: Annotated[
+        date, Ask("Ask from when.", question="From when?", correct=True), pydantic.Field(gt=date(2026, 1, 1))
+    ]
     people: int | None = pydantic.Field(None, description="How many people come.", ge=1)
     agreed: bool = False
 
@@ -196,7 +201,10 @@ def test_a_wrong_parameter_is_named(definition: Any, path: str, named: str) -> N
 
 def test_parameters_become_plans_in_their_order() -> None:
     """F-12.2: an array has items and no enum of its own."""
-    given_ = {"z": {"type": "array", "items": {"type": "string", "enum": ["a"]}, "optional": True}, "a": {"type": "number", "enum": [1]}}
+    given_ = {
+        "z": {"type": "array", "items": {"type": "string", "enum": ["a"]}, "optional": True},
+        "a": {"type": "number", "enum": [1]},
+    }
     plans, found = read_parameters(given_, PLACE)
     assert found == []
     assert list(plans.values()) == [
@@ -207,7 +215,9 @@ def test_parameters_become_plans_in_their_order() -> None:
 
 def test_an_event_has_one_of_two_directions_or_none() -> None:
     """F-13.1."""
-    events, found = read_events({"a": {"direction": "inbound"}, "b": EventDefinition(), "c": {"direction": "up"}, "d": 5})
+    events, found = read_events(
+        {"a": {"direction": "inbound"}, "b": EventDefinition(), "c": {"direction": "up"}, "d": 5}
+    )
     assert [(p.where, p.path) for p in found] == [('event "c"', "events.c.direction"), ('event "d"', "events.d")]
     assert (events["a"].direction, events["b"].direction) == ("inbound", None)
 

@@ -11,7 +11,15 @@ from falai.flow.schema import build_schema, to_wire_schema
 
 def test_only_type_description_enum_and_items_reach_the_schema() -> None:
     """F-4.2: wire definitions and plans alike; an empty description is left out."""
-    wire = {"type": "string", "enum": ["a"], "description": "", "label": "L", "ask": "?", "extract": "asked", "optional": True}
+    wire = {
+        "type": "string",
+        "enum": ["a"],
+        "description": "",
+        "label": "L",
+        "ask": "?",
+        "extract": "asked",
+        "optional": True,
+    }
     plan = FieldPlan("f", "string", enum=("a",), label="L", ask="?", mode="asked", correct=True)
     expected = {"type": "string", "enum": ["a"]}
     assert to_wire_schema({"f": wire})["properties"]["f"] == expected
@@ -45,7 +53,13 @@ def test_groups_merge_row_by_row() -> None:
     merged = build_schema(
         [
             {"id": "one", "fields": {"b": first, "a": {"type": "integer"}}},
-            {"id": "two", "fields": {"a": {"type": "integer", "enum": [1]}, "b": {"type": "string", "ask": "B?", "label": "L", "ui": 2}}},
+            {
+                "id": "two",
+                "fields": {
+                    "a": {"type": "integer", "enum": [1]},
+                    "b": {"type": "string", "ask": "B?", "label": "L", "ui": 2},
+                },
+            },
             {"id": "three", "fields": {"a": {"type": "integer", "enum": [1.0]}}},
         ]
     )

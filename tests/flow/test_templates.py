@@ -41,7 +41,12 @@ class Host:
     none: None = None
 
 
-HOST = Host(Person("Inês"), Odd(), datetime(2026, 9, 20, 10, 0, 0, 1999, tzinfo=timezone(timedelta(hours=-3))), date(2026, 9, 20))
+HOST = Host(
+    Person("Inês"),
+    Odd(),
+    datetime(2026, 9, 20, 10, 0, 0, 1999, tzinfo=timezone(timedelta(hours=-3))),
+    date(2026, 9, 20),
+)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,9 @@ def test_a_host_object_gives_its_public_attributes(template: str, text: str) -> 
 
 def test_a_naive_datetime_is_utc_and_an_aware_one_is_turned_to_it() -> None:
     """F-10.4: ISO 8601 in UTC with milliseconds."""
-    assert render("{{data.at}}", roots(data={"at": datetime(2026, 1, 2, 3, 4, 5, 678999)})) == "2026-01-02T03:04:05.678Z"
+    assert (
+        render("{{data.at}}", roots(data={"at": datetime(2026, 1, 2, 3, 4, 5, 678999)})) == "2026-01-02T03:04:05.678Z"
+    )
     assert render("{{data.at}}", roots(data={"at": datetime(2026, 1, 2, tzinfo=UTC)})) == "2026-01-02T00:00:00.000Z"
 
 
@@ -101,7 +108,9 @@ def test_tidying_touches_indentation_and_lines_as_written() -> None:
     assert render("a  b {{data.x}} .", scope) == "a  b {{data.x}} ."
 
 
-@pytest.mark.parametrize("text", ["a" + " " * 50_000 + "b{{data.no}}", "{{data.no}}" + "\n" + " " * 50_000 + "b", "{{" * 20_000])
+@pytest.mark.parametrize(
+    "text", ["a" + " " * 50_000 + "b{{data.no}}", "{{data.no}}" + "\n" + " " * 50_000 + "b", "{{" * 20_000]
+)
 def test_rendering_takes_linear_time(text: str) -> None:
     """A long run of white space or braces is no trap: this test would take minutes otherwise."""
     render(text, roots(data={"no": ""}))
@@ -125,7 +134,10 @@ def test_paths_can_be_read_without_rendering() -> None:
 
 
 @pytest.mark.property
-@given(st.text(alphabet="{} datxy.01,!?\n\t", max_size=60), st.dictionaries(st.sampled_from(["x", "y", "0", ""]), json_values))
+@given(
+    st.text(alphabet="{} datxy.01,!?\n\t", max_size=60),
+    st.dictionaries(st.sampled_from(["x", "y", "0", ""]), json_values),
+)
 def test_rendering_never_raises(template: str, data: dict[str, Any]) -> None:
     """Any text is a template, whatever the data."""
     assert isinstance(render(template, roots(data=data, input=data)), str)

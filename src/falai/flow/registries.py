@@ -69,6 +69,7 @@ def read_registries(given: Mapping[str, Any]) -> tuple[Registries, list[Problem]
         if not is_object(action):
             what = f"the definition is {show(action)}"
             problems.append(place.problem("bad-definition", what, 'Write {"parameters": {}}'))
+            actions[name] = None
             continue
         actions[name], found = read_parameters(action.get("parameters", {}), place.key("parameters"))
         problems += found

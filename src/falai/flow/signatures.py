@@ -131,6 +131,8 @@ def _reading(kind: Any) -> TypeReading:
 
 def _item(kind: Any) -> Any:
     """The type of a list's entries; `None` for what is no list."""
+    if kind in _LISTS:
+        raise TypeError("lists something: say what, as in list[str]")
     arguments = get_args(kind)
     return arguments[0] if get_origin(kind) in _LISTS and arguments else None
 

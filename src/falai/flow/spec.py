@@ -15,6 +15,7 @@ from falai.flow.places import Finding, Notice, Place, Wire, flow_place, is_list,
 from falai.flow.registries import Registries, read_registries
 from falai.flow.shape import flow_shape
 from falai.flow.wire import body_kinds, flow_from_wire, to_wire
+from falai.session.keys import is_blank_id
 
 __all__ = ["Checked", "check_flow", "from_spec", "to_spec", "validate_flow"]
 
@@ -46,7 +47,8 @@ def to_spec(flow: Flow | Mapping[str, Any]) -> dict[str, Any]:
     spec = to_wire(flow_from_wire(wire))
     steps = [_with_kind(step) for step in spec.pop("steps")]
     head = {key: spec.pop(key) for key in ("id", "name", "description") if key in spec}
-    return {**head, **({"name": head["id"]} if "id" in head and "name" not in head else {}), **spec, "steps": steps}
+    named = {} if "name" in head or is_blank_id(head.get("id")) else {"name": head["id"]}
+    return {**head, **named, **spec, "steps": steps}
 
 
 def validate_flow(flow: Flow | Mapping[str, Any], registries: Registries | Mapping[str, Any]) -> Checked:
