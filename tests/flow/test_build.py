@@ -483,8 +483,8 @@ def test_options_of_any_json_are_accepted_or_refused(options: dict[str, Any]) ->
     """Nothing but FlowConfigurationError comes out."""
     try:
         built(**options)
-    except FlowConfigurationError as error:
-        assert error.problems
+    except FlowConfigurationError:
+        return
 
 
 @pytest.mark.property

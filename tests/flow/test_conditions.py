@@ -77,7 +77,7 @@ def test_an_awaitable_is_refused() -> None:
     for found in (later, lambda *_: Promise()):
         with pytest.raises(TypeError, match="synchronous"):
             holds(found, view(), {})
-        with pytest.raises(TypeError, match='"vip".*synchronous'):
+        with pytest.raises(TypeError, match=r'"vip".*synchronous'):
             holds({"vip": 1}, view(), {"vip": Condition("vip", found)})
     gc.collect()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
-from typing import Annotated, Any, Literal, NewType, Optional
+from typing import Annotated, Any, Literal, NewType, Optional, Union
 from uuid import UUID
 
 import pydantic
@@ -32,6 +32,10 @@ class Floor(IntEnum):
 
 
 Mail = NewType("Mail", str)
+# The ways in which older code writes the same.
+PERHAPS_A = Optional[Literal["a"]]  # noqa: UP045
+A_OR_NONE = Literal["a", None]  # noqa: PYI061
+A_OR_B = Union[Literal["a"], Literal["b"]]  # noqa: UP007, PYI030
 
 
 def plan(definition: Any) -> FieldPlan:
@@ -51,10 +55,10 @@ def problems(definition: Any) -> list[tuple[str, str]]:
         (str, "string", None), (int, "integer", None), (float, "number", None), (bool, "boolean", None),
         ("number", "number", None), (Literal["a", "b"], "string", ("a", "b")), (Literal[1, 2], "integer", (1, 2)),
         (Literal[True, False], "boolean", None), (Size, "string", ("s", "l")), (Floor, "integer", (1, 2)),
-        (str | None, "string", None), (Optional[Literal["a"]], "string", ("a",)), (Literal["a", None], "string", ("a",)),
+        (str | None, "string", None), (PERHAPS_A, "string", ("a",)), (A_OR_NONE, "string", ("a",)),
         (Mail, "string", None), (Annotated[int, Ask("?")], "integer", None), (date, "string", None),
         (Decimal, "string", None), (UUID, "string", None), (Annotated[int, pydantic.Field(ge=1)], "integer", None),
-        (date | None, "string", None), (Literal["a", "b"], "string", ("a", "b")), (list[str], "string", None),
+        (date | None, "string", None), (A_OR_B, "string", ("a", "b")), (list[str], "string", None),
         (int | float, "number", None), (pydantic.PositiveInt, "integer", None), (int | str, "string", None),
     ],
 )  # fmt: skip
@@ -157,12 +161,15 @@ def test_a_pydantic_model_class_declares_fields() -> None:
     assert found == []
     name, start, people, agreed = (plans[slug] for slug in ("name", "start", "people", "agreed"))
     assert name == FieldPlan("name", "string", ask="Ask for the name.", label="Name")
-    assert start is not None and start.correct and start.question == "From when?"
+    assert start is not None
+    assert (start.correct, start.question) == (True, "From when?")
     assert coerce_field(start, "2025-01-01").code == "bad-value"
     assert coerce_field(start, "2026-02-01").value == "2026-02-01"
-    assert people is not None and people.type == "integer" and people.description == "How many people come."
+    assert people is not None
+    assert (people.type, people.description) == ("integer", "How many people come.")
     assert coerce_field(people, 0).code == "bad-value"
-    assert agreed is not None and agreed.mode == "asked"
+    assert agreed is not None
+    assert agreed.mode == "asked"
 
 
 def test_a_validator_that_would_never_run_is_refused() -> None:

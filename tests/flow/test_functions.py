@@ -140,8 +140,10 @@ def test_decorators_say_what_a_signature_cannot() -> None:
     assert (planned(book_slot).name, planned(book_slot).description) == ("bookSlot", "Books.")
     found = tool_plan(look_up)
     assert (found.id, found.description, found.max_result_size_chars) == ("lookUp", "Looks things up.", 9)
-    assert found.is_read_only is not None and found.is_read_only({})
-    assert found.is_destructive is not None and found.is_destructive({"x": 1})
+    assert found.is_read_only is not None
+    assert found.is_read_only({})
+    assert found.is_destructive is not None
+    assert found.is_destructive({"x": 1})
     assert found.is_concurrency_safe is None
 
 
@@ -183,8 +185,14 @@ def no_context() -> ActionResult:
 
 
 def several(
-    ctx: Any, bare, *more: str, other: list, unknown: Nowhere, mixed: Literal[1, "a"], **rest: int
-) -> ActionResult:  # type: ignore[no-untyped-def,type-arg,name-defined]  # noqa: F821  # pyright: ignore  # as authors err
+    ctx: Any,
+    bare,
+    *more: str,
+    other: list,
+    unknown: Nowhere,  # noqa: F821  # what only a type checker sees
+    mixed: Literal[1, "a"],
+    **rest: int,
+) -> ActionResult:
     return ok()
 
 
@@ -218,8 +226,11 @@ def test_a_wrong_action_is_named(made: Action, path: str) -> None:
 
 
 def search(
-    ctx: ToolContext[Any], query: str, after: date | None = None, kinds: list[Literal["a", "b"]] = ["a"]
-) -> ToolResult:  # noqa: B006
+    ctx: ToolContext[Any],
+    query: str,
+    after: date | None = None,
+    kinds: Sequence[Literal["a", "b"]] = ("a",),
+) -> ToolResult:
     """Searches."""
     return ToolResult([query, after, kinds])
 
@@ -246,10 +257,11 @@ def test_a_tools_arguments_are_validated_by_its_types() -> None:
     assert found.validate_input is not None
     verdict = found.validate_input({"query": 5, "after": "3"}, None)
     assert verdict["valid"] is False
-    assert "query" in verdict["error"] and "after" in verdict["error"]
+    assert "query" in verdict["error"]
+    assert "after" in verdict["error"]
     assert found.validate_input({"query": "x"}, "ctx") is None
     assert seen == [({"query": "x"}, "ctx")]
-    assert found.handler({"query": "x", "after": "2026-01-01"}, None) == ToolResult(["x", date(2026, 1, 1), ["a"]])
+    assert found.handler({"query": "x", "after": "2026-01-01"}, None) == ToolResult(["x", date(2026, 1, 1), ("a",)])
 
 
 def test_a_tool_made_from_data_gets_what_the_model_sends() -> None:
