@@ -161,7 +161,7 @@ def skipped(result: TurnResult) -> list[str]:
 
 def scheduled(result: TurnResult) -> list[tuple[str, str]]:
     """The wakes, as key and distance from the default now in seconds."""
-    return [(wake.key, f"+{wake.at.timestamp() - NOW_MS / 1000:g}s") for wake in result.schedule]
+    return [(wake.key, f"+{wake.at.timestamp() - NOW_MS / 1000:.10g}s") for wake in result.schedule]
 
 
 def at(seconds: float) -> int:

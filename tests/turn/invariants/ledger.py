@@ -106,8 +106,7 @@ def _fits(kind: str, value: Any) -> bool:
 def v_44(played: Played) -> None:
     """A field that is known when a step speaks is not in the envelope of that call."""
     assert played.watched is not None
-    speaks = [request for request in played.watched.speaks]
-    for data, task in speaks:
+    for data, task in played.watched.speaks:
         assert not [field.slug for field in task.fields if is_known(data.get(field.slug))]
 
 

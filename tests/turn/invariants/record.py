@@ -21,7 +21,7 @@ def v_28(played: Played) -> None:
     done = played.done
     if not done.changed:
         assert session_to_wire(done.session) == session_to_wire(played.before)
-        assert not (done.messages or done.schedule or done.started or done.ended or done.skipped)
+        assert not any([done.messages, done.schedule, done.started, done.ended, done.skipped])
         assert not played.acted
         assert not played.requests or isinstance(played.given.input, Message)
 
