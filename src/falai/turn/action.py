@@ -124,7 +124,7 @@ def _words(value: Any) -> str | None:
 
 def _defer(turn: Turn, run: Run, done: Done) -> None:
     """Parks until the next try of the same visit (T-11.19)."""
-    at_ms = turn.now_ms + parse_duration(done.defer)
+    at_ms = turn.due(turn.now_ms + parse_duration(done.defer))
     at_ms, wake = due_under(turn, run, at_ms, lambda ms: keys.wake_key(run.id, run.step_id or "", ms))
     key = key_of(run)
     park(turn, run, at_ms, wake)

@@ -109,7 +109,7 @@ def _try_again_later(turn: Turn, talk: Talk, deferred: Deferred) -> None:
         run_line(turn, run, kind_of(step), "failed", deferred.code, key=key_of(run))
         end_run(turn, run, "failed")
         return
-    at_ms = max(turn.now_ms + RETRY_LADDER_MS[attempt], deferred.reset_at_ms or 0)
+    at_ms = turn.due(max(turn.now_ms + RETRY_LADDER_MS[attempt], deferred.reset_at_ms or 0))
     visit = run.visits.get(step.id, 0)
     at_ms, wake = due_under(turn, run, at_ms, lambda ms: keys.retry_wake_key(run.id, step.id, visit, ms))
     key = key_of(run)

@@ -33,6 +33,8 @@ from falai.turn.result import Change, EndedRun, OutMessage, ScheduledWake, Skipp
 __all__ = ["Talk", "Turn"]
 
 Source = Literal["understand", "speak", "tool", "action", "clear"]
+LATEST_MS = 253_402_300_799_000
+"""The last second of the year 9999: nothing is due later, since no date could say when (B-2.7)."""
 
 
 class Talk(NamedTuple):
@@ -211,8 +213,9 @@ class Turn:
     def roots(self, run: Run) -> Roots:
         return roots(data=self.session.data, context=self.given.context, input=run.input)
 
-    def due(self, at_ms: int, *, business_hours: bool | None) -> int:
-        """A due time, moved into business hours where that is asked for (T-11.25)."""
+    def due(self, at_ms: int, *, business_hours: bool | None = None) -> int:
+        """A due time that a date can name, moved into business hours where that is asked for (T-11.25)."""
+        at_ms = int(min(at_ms, LATEST_MS))  # a provider's time may be a fraction, an action's may be absurd
         if not business_hours or self.plan.business_hours is None:
             return at_ms
         return max(at_ms, to_ms(self.plan.business_hours(from_ms(at_ms), self.given.context)))

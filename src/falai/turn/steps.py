@@ -143,7 +143,7 @@ def _leads_to_words(flow: FlowPlan, step: Wait) -> bool:
 
 
 def _wait_event(turn: Turn, run: Run, step: WaitEvent) -> None:
-    at_ms = turn.now_ms + parse_duration(step.up_to or DEFAULT_EVENT_WAIT)
+    at_ms = turn.due(turn.now_ms + parse_duration(step.up_to or DEFAULT_EVENT_WAIT))
     until = _park_at(turn, run, at_ms, event=step.event)
     run_line(turn, run, "wait", "waiting", "awaiting-event", key=key_of(run), detail=step.event, until=until)
 
