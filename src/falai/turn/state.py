@@ -156,7 +156,7 @@ class Turn:
         self, flow: FlowPlan, kind: TriggerKind, trigger_key: str, nonce: str = "", *, payload: Any = None, hop: int = 0
     ) -> Run:
         """A run as it would start (T-6.1, F-7.8)."""
-        anchor = self.anchor_of(flow)
+        anchor, payload = self.anchor_of(flow), to_plain(payload, "input")
         return Run(
             id=keys.run_id(flow.id, trigger_key),
             flow_id=flow.id,
@@ -245,7 +245,7 @@ class Turn:
     ) -> None:
         """Emits a message of the run's current step, behind the pauses that were gathered (T-11.8)."""
         run_id, step_id = (run.id, run.step_id) if run else (None, None)
-        self.messages.append(OutMessage(text, kind, self.delay, key, run_id, step_id, media))
+        self.messages.append(OutMessage(to_plain(text), kind, self.delay, key, run_id, step_id, media))
         self.delay = 0
         self.spoke = True
         if run is not None:
