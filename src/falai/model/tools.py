@@ -88,7 +88,7 @@ async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:
 async def _result(tool: ToolPlan, call: ToolUse) -> ToolAnswer:
     found = await _settled(tool.handler(call.arguments, call.context))
     value, data = (found.value, found.data) if isinstance(found, ToolResult) else _members(found)
-    return ToolAnswer(_cut(_text(value), tool.max_result_size_chars), as_object(data))
+    return ToolAnswer(_cut(_text(value), tool.max_result_size_chars), to_plain(as_object(data), "data"))
 
 
 def _members(found: Any) -> tuple[Any, Any]:
