@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from falai.session.dates import iso, to_ms
 from falai.session.inputs import Anchor, Claims, Event, Input, Message, Silenced, Start, Wake
 from falai.session.jsontext import show, to_plain
 from falai.session.keys import is_blank_id
@@ -53,7 +52,7 @@ def read_given(
     if session is not None and not isinstance(session, Session):
         raise _wrong("session", session, "a Session (Session.from_json makes one)")
     return Given(
-        session_id=cast(str, session_id),
+        session_id=_as_stored(cast(str, session_id)),
         input=_read_input(_as_mapping(input)),
         session=session,
         context=context,
@@ -115,13 +114,18 @@ def _text(given: Mapping[str, Any], key: str, path: str = "") -> str:
     value = given.get(key)
     if not isinstance(value, str):
         raise _wrong(path + key, value, "a text")
-    return value
+    return _as_stored(value)
+
+
+def _as_stored(text: str) -> str:
+    """The text as a session holds it: a key, or an id that comes again, must be found there (P-17)."""
+    return cast(str, to_plain(text))
 
 
 def _name(given: Mapping[str, Any], key: str, path: str = "") -> str:
     if is_blank_id(given.get(key)):
         raise _wrong(path + key, given.get(key), "a text that is not blank")
-    return cast(str, given[key])
+    return _as_stored(given[key])
 
 
 def _optional_text(given: Mapping[str, Any], key: str) -> str | None:
@@ -130,9 +134,11 @@ def _optional_text(given: Mapping[str, Any], key: str) -> str | None:
 
 def _date(value: object, path: str) -> str | None:
     if isinstance(value, datetime):
-        return iso(to_ms(value))
-    if value is None or isinstance(value, str):
-        return value
+        return cast(str, _json(value, path))
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _as_stored(value)
     raise _wrong(path, value, "a date text or a datetime")
 
 
@@ -155,9 +161,15 @@ def _hop(given: Mapping[str, Any], path: str) -> int:
 
 
 def _read_history(history: object) -> Sequence[Mapping[str, Any]] | None:
-    if history is None or isinstance(history, list | tuple):
-        return cast(Sequence[Mapping[str, Any]] | None, history)
-    raise _wrong("history", history, "a list of history items")
+    if history is None:
+        return None
+    if not isinstance(history, list | tuple):
+        raise _wrong("history", history, "a list of history items")
+    items = cast(Sequence[object], history)
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise _wrong(f"history[{index}]", item, "a history item, which is an object")
+    return cast(Sequence[Mapping[str, Any]], items)
 
 
 def _read_silenced(silenced: object) -> Silenced | None:
