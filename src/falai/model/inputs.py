@@ -12,7 +12,7 @@ from typing import Any, Literal
 from falai.flow.definition import Instruction, TalkStep
 from falai.flow.plan import FlowPlan, ToolPlan
 from falai.model.port import Usage
-from falai.model.tasks import Acted, Refused, Said
+from falai.model.tasks import Acted, Corrected, Refused, Said
 from falai.session.model import Run
 
 __all__ = ["BranchQuestion", "Deferred", "Judgement", "SpeakInput", "Spoken", "UnderstandInput"]
@@ -82,6 +82,7 @@ class SpeakInput:
     """Those whose `if` holds, in order."""
     tools: tuple[ToolPlan, ...]
     refused: tuple[Refused, ...]
+    corrected: tuple[Corrected, ...]
     acted: tuple[Acted, ...]
 
 

@@ -53,8 +53,8 @@ def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> M
         from falai.model.pydantic_ai import PydanticAIModel  # only where it is used
 
         return PydanticAIModel(cast(Any, model), base_url=base_url)
-    if not callable(getattr(model, "complete", None)) or not callable(getattr(model, "stream", None)):
-        raise TypeError(f"model is {type(model).__name__}: pass a model's name, a falai.model.Model or one of pydantic-ai")
+    if isinstance(model, type) or not all(callable(getattr(model, part, None)) for part in ("complete", "stream")):
+        raise TypeError(f"model is {model!r}: pass a model's name, a falai.model.Model or one of pydantic-ai")
     return cast(Model, model)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from falai.model.quoting import fenced, literal, name
 from falai.model.sections import field_line, joined, known_section, section, today_section
-from falai.model.tasks import Acted, FieldTask, InstructionTask, Refused, Said, SpeakTask
+from falai.model.tasks import Acted, Corrected, FieldTask, InstructionTask, Refused, Said, SpeakTask
 
 __all__ = ["speak_prompt", "with_tools"]
 
@@ -25,6 +25,7 @@ _FIELDS: Final = """\
 Ask in this order, at the pace that the guideline sets. What the newest message already tells is taken: do not ask it.
 """
 _REFUSED: Final = "The customer gave these values, and they were turned down. The reason stands beside each:\n"
+_CORRECTED: Final = "The newest message changed these, and the change is noted. Let the customer see that it was:\n"
 _INSTRUCTIONS: Final = "must and never are strict, should is a preference:\n"
 _MESSAGE: Final = "The customer's newest message, as quoted data:\n"
 _UNANSWERED: Final = (
@@ -58,6 +59,7 @@ def speak_prompt(task: SpeakTask) -> str:
         _fields(task.fields),
         known_section(task.known),
         _refused(task.refused),
+        _corrected(task.corrected),
         _instructions(task.instructions),
         _occasion(task),
         _sent(task.said),
@@ -93,6 +95,11 @@ def _fields(fields: Iterable[FieldTask]) -> str:
 def _refused(refused: Iterable[Refused]) -> str:
     lines = [f"- {name(entry.slug)}: {literal(entry.reason)}" for entry in refused]
     return section("Refused values", _REFUSED + "\n".join(lines)) if lines else ""
+
+
+def _corrected(corrected: Iterable[Corrected]) -> str:
+    lines = [f"- {name(entry.slug)}: {literal(entry.old)} is now {literal(entry.new)}" for entry in corrected]
+    return section("Corrected values", _CORRECTED + "\n".join(lines)) if lines else ""
 
 
 def _instructions(rules: Iterable[InstructionTask]) -> str:

@@ -38,6 +38,7 @@ def speak_task(plan: AgentPlan, given: SpeakInput) -> SpeakTask:
         ),
         known=known_facts(plan.fields, given.data) if given.run else (),
         refused=given.refused,
+        corrected=given.corrected,
         instructions=tuple(_instructions(given.instructions, scope)),
         kind=given.kind,
         text=given.text,

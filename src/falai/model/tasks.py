@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 __all__ = [
-    "Acted", "BranchTask", "FieldTask", "FloorTask", "FlowTask", "InstructionTask", "Known", "ParamTask", "Refused",
+    "Acted", "BranchTask", "Corrected", "FieldTask", "FloorTask", "FlowTask", "InstructionTask", "Known", "ParamTask", "Refused",
     "Said", "SpeakTask", "SummaryTask", "Today", "UnderstandTask",
 ]  # fmt: skip
 
@@ -126,6 +126,15 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrected:
+    """A known value that this message replaced (F-19.1): the reply takes note of it."""
+
+    slug: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Acted:
     """What an action of this turn did (M-24.4)."""
 
@@ -166,6 +175,7 @@ class SpeakTask:
     fields: tuple[FieldTask, ...]
     known: tuple[Known, ...]
     refused: tuple[Refused, ...]
+    corrected: tuple[Corrected, ...]
     instructions: tuple[InstructionTask, ...]
     kind: Literal["message", "wake", "event", "start"]
     text: str | None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from falai.model.lexical.values import read_list, read_value, says_correction
+from falai.model.lexical.values import form_of, read_list, read_value, says_correction
 from falai.model.lexical.words import asks_something, fold, polarity, stems
 from falai.model.tasks import FieldTask, FlowTask, ParamTask, UnderstandTask
 
@@ -17,6 +17,7 @@ __all__ = ["judge"]
 _STAYS: Final = 50
 _TAKES_OVER: Final = _STAYS + 15
 _LONE_PART: Final = 0.66
+_CANNOT: Final = "=cannot"
 _ONLY = re.compile(r"\b(only|just|merely|apenas|somente|so|solo|solamente)\b")
 _SAYS_NO = re.compile(
     r"\b(no|not|never|doesn't|don't|refuses?|declines?|rejects?|disagrees?|wrong|incorrect|nao|recusa|nega|discorda"
@@ -102,7 +103,9 @@ def _excludes(phrase: str, said: Collection[str]) -> bool:
 
 
 def _part(phrase: Collection[str], said: Collection[str], weights: Weights) -> float:
-    """How much of a phrase the message has, by weight."""
+    """How much of a phrase the message has, by weight; "cannot come" is not met by "can come"."""
+    if _CANNOT in phrase and _CANNOT not in said:
+        return 0
     whole = sum(weights.get(word, 1) for word in phrase)
     return sum(weights.get(word, 1) for word in phrase if word in said) / whole if whole else 0
 
@@ -120,24 +123,26 @@ def _is_true(when: str, text: str, said: Collection[str]) -> bool:
 
 
 def _fields(task: UnderstandTask, scores: Mapping[str, int], *, asks: bool) -> dict[str, Any]:
-    first = task.floor.pending[0].slug if task.floor and task.floor.pending else None
-    leaving = task.floor is not None and any(
-        score >= _TAKES_OVER for key, score in scores.items() if key != task.floor.key
-    )
-    answers = first is not None and not asks and not leaving
+    """A value for each field that the message fills. One date, number or name fills one field: a known one
+    where the customer corrects, else one that the step asks for, else the first of all."""
+    pending = [field.slug for field in task.floor.pending] if task.floor else []
+    leaves = any(score >= _TAKES_OVER for key, score in scores.items() if task.floor and key != task.floor.key)
+    asked = pending[0] if pending and not asks and not leaves else None
     corrects = says_correction(task.text)
-    return {
-        field.key: _corrected(field, task) if field.known and corrects
-        else None if field.known
-        else read_value(field, task.text, task.today, expected=answers and field.slug == first)
-        for field in task.fields
-    }  # fmt: skip
-
-
-def _corrected(field: FieldTask, task: UnderstandTask) -> Any:
-    """Another value for a known field; a bare text is none, for it may be about anything."""
-    value = read_value(field, task.text, task.today, expected=field.type != "string")
-    return None if value == field.value else value
+    in_turn = sorted(task.fields, key=lambda field: (field.known != corrects, field.slug not in pending))
+    found: dict[str, Any] = {}
+    filled: set[str | None] = set()
+    for field in in_turn:
+        form = form_of(field)
+        if (field.known and not corrects) or form in filled:
+            continue
+        # A bare text corrects nothing: it may be about anything.
+        expected = field.slug == asked or (field.known and field.type != "string")
+        value = read_value(field, task.text, task.today, expected=expected)
+        if value is not None and value != field.value:
+            found[field.key] = value
+            filled |= {form} if form else set()
+    return {field.key: found.get(field.key) for field in task.fields}
 
 
 def _extract(flow: FlowTask, task: UnderstandTask) -> dict[str, Any]:

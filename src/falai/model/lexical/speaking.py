@@ -33,9 +33,15 @@ def _sentences(task: SpeakTask, values: dict[str, Any], stock: Sentences) -> Ite
     if _is_beyond(task, values):
         yield stock.cannot_answer
     elif not missing:
-        yield stock.hello_again if task.kind != "message" else stock.noted if values else stock.all_right
+        yield _closing(task, values, stock)
     if missing:
         yield _question(missing[0], stock)
+
+
+def _closing(task: SpeakTask, values: dict[str, Any], stock: Sentences) -> str:
+    if task.kind != "message":
+        return stock.hello_again
+    return stock.noted if any(not isinstance(value, bool) for value in values.values()) else stock.all_right
 
 
 def _truth(task: SpeakTask, stock: Sentences) -> Iterator[str]:

@@ -14,10 +14,11 @@ from typing import Any, Final
 from falai.model.lexical.words import fold, polarity, stems, tokens, word_set
 from falai.model.tasks import FieldTask, Today
 
-__all__ = ["kind_of", "read_list", "read_value", "says_correction"]
+__all__ = ["form_of", "kind_of", "read_list", "read_value", "says_correction"]
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\+?\d[\d ().-]{5,}\d")
+_NEAR: Final = 25
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _NUMERIC_DATE = re.compile(r"\b(\d{1,2})[/.](\d{1,2})(?:[/.](\d{4}|\d{2}))?\b")
@@ -138,6 +139,14 @@ def kind_of(field: FieldTask) -> str:
     return "text"
 
 
+def form_of(field: FieldTask) -> str | None:
+    """The form by which a value for the field is found anywhere in a text; options have none, free texts neither."""
+    if field.enum is not None or field.type == "boolean":
+        return None
+    kind = "number" if field.type != "string" else kind_of(field)
+    return None if kind == "text" else kind
+
+
 def says_correction(text: str) -> bool:
     """Whether the customer takes something back."""
     return _CORRECTION.search(fold(text)) is not None
@@ -151,9 +160,10 @@ def _number(field: FieldTask, text: str, *, expected: bool) -> int | float | Non
     taken = [m.span() for pattern in (_ISO, _NUMERIC_DATE, _TIME, _EMAIL) for m in pattern.finditer(folded)]
     found = [n for n in _numbers(folded) if not any(a <= n[1] < b for a, b in taken)]
     about = stems(f"{field.slug.replace('_', ' ')} {field.description or ''}")
-    near = [n for n in found if not about.isdisjoint(stems(folded[max(0, n[1] - 25) : n[2] + 25]))]
-    chosen = near or (found if expected else [])
-    return _typed(field.type, chosen[0][0]) if chosen else None
+    words = [token.start() for token in tokens(folded) if not about.isdisjoint(stems(token[0]))]
+    near = [(min(abs(word - n[2]) for word in words), n) for n in found] if words else []
+    chosen = min(near)[1] if near and min(near)[0] <= _NEAR else found[0] if found and expected else None
+    return None if chosen is None else _typed(field.type, chosen[0])
 
 
 def _numbers(folded: str) -> Iterator[tuple[float, int, int]]:
@@ -180,6 +190,8 @@ def _amount(word: str) -> float | None:
         return _UNITS.get(word, _TENS.get(word, _SCALES.get(word) if word != "k" else None))
     if re.fullmatch(r"-?\d{1,3}([.,]\d{3})+", word):
         return float(re.sub("[.,]", "", word))
+    if whole := re.fullmatch(r"(-?\d{1,3}(?:[.,]\d{3})+)[.,](\d{1,2})", word):
+        return float(f"{re.sub('[.,]', '', whole[1])}.{whole[2]}")
     return float(word.replace(",", ".")) if re.fullmatch(r"-?\d+([.,]\d+)?", word) else None
 
 
@@ -202,7 +214,7 @@ def _fit(option: Any, field: FieldTask, words: str) -> int:
     """How much of the text says this option: the length of what matches, of its words or its hints."""
     hint = re.search(rf"{re.escape(str(option))}\s*[:=(]\s*([^;)\n]+)", field.description or "")
     names = [str(option), *(re.split(r"[,/]| or ", hint[1]) if hint else ())]
-    plain = [_plain(name) for name in names]
+    plain = [form for name in names for form in (_plain(name), _plain(name).replace(" ", ""))]
     whole = max((len(name) for name in plain if name and f" {name} " in words), default=0)
     if whole:
         return whole
@@ -340,7 +352,7 @@ def _labelled(field: FieldTask, text: str) -> str | None:
 def _answer(kind: str, text: str) -> str | None:
     """The whole message, where it answers a question for a text."""
     bare = text.strip().strip(".!,").strip()
-    if kind in ("email", "phone") or not bare:
+    if kind in ("email", "phone") or not stems(bare):  # a greeting is no answer
         return None
     if kind == "name":
         name = _NAME.fullmatch(_straight(bare))

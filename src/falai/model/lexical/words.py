@@ -30,7 +30,7 @@ i'll i've me my mine we us our you your they them their it its it's he she his h
 don't doesn't have has had can could would will should may might must just only also too very please there here now
 want wants wanting need needs like likes ask asks asking tell tells say says said saying talk talks speak speaks know
 knows knowing get gets getting give gives make makes let lets wish wishes try tries look looks looking how what which
-who when where why customer user client person's someone's message about something anything thing things new hi hello
+who when where why customer user client person's someone's message about something anything thing things new hi hello instead
 hey good morning afternoon evening thank thanks
 o os as um uma uns umas de da do das dos em no na nos nas para pra pro por com sem e ou mas se que qual quais quem
 quando onde como quanto porque eu meu minha meus minhas me mim nos nosso voce voces seu sua ele ela eles elas isso isto
@@ -63,6 +63,7 @@ _CONCEPTS: Final = {
     "complaint": "complain complaint unhappy angry reclamar reclamacao queja quejarse reclamo",
     "pain": "pain hurts hurt ache toothache dor doi dolor duele",
     "pay": "pay payment invoice bill pagar pagamento fatura boleto pago factura",
+    "cannot": "cannot can't unable impossible won't couldn't impossivel imposible",
     "quit": "stop quit unsubscribe leave parar sair pare basta dejar salir",
 }  # fmt: skip
 
@@ -81,7 +82,7 @@ _QUESTION_WORDS: Final = word_set(
 _REQUEST = re.compile(
     r"^(do|does|is|are|can|could|would|will|have|has) (you|u|i|we|it|there|they|the|your)\b"
     r"|^(voce|voces|tem|ha|posso|pode|podem|da para|hay|puedo|puede|pueden|tienen|tiene|es posible) "
-    r"|\b(tell me|send me|show me|let me know|i'?d like to know|i want to know|how much|how long|me (diga|fala|manda|envia)"
+    r"|\b(tell me|send me|show me|let me know|i'?d like to know|i want to know|how much|how long|me (diga|diz|fala|manda|envia)"
     r"|quero saber|gostaria de saber|quanto custa|me (dice|envia|manda)|quiero saber|quisiera saber|cuanto cuesta)\b"
 )
 
@@ -105,11 +106,11 @@ def polarity(text: str) -> bool | None:
     """Yes, no, or neither; "yes, but …" is neither."""
     words = list(_words(fold(text)))
     start = words[:4]
-    if not _BUT.isdisjoint(words) or start[:2] == ["no", "problem"]:
-        return None if "but" in words else True
-    if not _NO.isdisjoint(start):
-        return False
-    return None if _YES.isdisjoint(start) else True
+    if start[:2] == ["no", "problem"]:
+        return True
+    if not _BUT.isdisjoint(words) or (_NO.isdisjoint(start) and _YES.isdisjoint(start)):
+        return None
+    return _NO.isdisjoint(start)
 
 
 def asks_something(text: str) -> bool:
