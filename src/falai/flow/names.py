@@ -72,7 +72,8 @@ def _step_id(step_id: Any, place: Place, seen: set[str]) -> Iterator[Problem]:
         yield place.problem("reserved-step-id", '"end" is reserved for the end of the flow', "Choose another id")
     elif step_id in seen:
         yield place.problem("duplicate-step-id", f"{quoted(step_id)} is used before in this flow", "Choose another id")
-    seen.add(step_id)
+    else:
+        seen.add(step_id)
 
 
 def _flow(flow: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
