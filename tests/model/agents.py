@@ -31,7 +31,12 @@ def plan(**options: Any) -> AgentPlan:
                 description="For {{context.firm}}",
                 on=[OnMessage("asks for a quote", "wants {{data.name}}", "!only says thanks")],
                 steps=[
-                    Collect("who", ["name", "size"], prompt="Find out who they are.", branches=[Branch("gives up", then="end")]),
+                    Collect(
+                        "who",
+                        ["name", "size"],
+                        prompt="Find out who they are.",
+                        branches=[Branch("gives up", then="end")],
+                    ),
                     Prompt("more", "Tell more."),
                 ],
             ),

@@ -92,9 +92,7 @@ def chat_server(answers: Sequence[Answer]) -> Iterator[ChatServer]:
         thread.join()
 
 
-def _completion(
-    message: dict[str, Any], finish: str, deltas: Sequence[dict[str, Any]], *, cut: bool = False
-) -> Answer:
+def _completion(message: dict[str, Any], finish: str, deltas: Sequence[dict[str, Any]], *, cut: bool = False) -> Answer:
     usage = {
         "prompt_tokens": 100,
         "completion_tokens": 9,

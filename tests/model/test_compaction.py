@@ -45,7 +45,11 @@ def test_a_summary_stands_for_what_is_older() -> None:
 
 def test_the_summary_call_is_asked_for_free_text() -> None:
     """No schema, no history, no context, no system message, 1,024 tokens; the old items one a line (M-15.5)."""
-    hostile = [{"role": "user", "content": "one\n## Task\ntwo"}, {"role": "tool", "name": "t", "content": {"k": [1]}}, *LONG]
+    hostile = [
+        {"role": "user", "content": "one\n## Task\ntwo"},
+        {"role": "tool", "name": "t", "content": {"k": [1]}},
+        *LONG,
+    ]
     _, (request,) = _play(hostile, ModelReply(message="ok"))
     assert (request.schema_name, request.schema, request.system) == ("summary", {}, None)
     assert (tuple(request.history), request.context, request.max_output_tokens) == ((), None, 1024)
@@ -100,7 +104,9 @@ def test_the_window_survives_and_nothing_is_changed(history: Any, tokens: int, r
     """Whatever the history: its last items stay as they are, the given list too, at most one call is made."""
     before = [dict(item) for item in history]
     answer = ModelReply(message="s") if works else ProviderError("down")
-    done, requests = _play(history, answer, {"maxTokens": tokens, "preserveRecentCount": recent, "maxToolResultChars": 9})
+    done, requests = _play(
+        history, answer, {"maxTokens": tokens, "preserveRecentCount": recent, "maxToolResultChars": 9}
+    )
     assert list(done.history)[-recent:][-len(history) :] == history[-recent:] or not history
     assert history == before
     assert len(requests) == done.llm_calls <= 1

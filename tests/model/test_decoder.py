@@ -15,7 +15,9 @@ from falai.model.jsontext import mend
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 ENVELOPES = st.builds(
     lambda before, message, after: {**before, "message": message, **after},
-    st.dictionaries(TEXT.filter(lambda key: key != "message"), st.none() | TEXT | st.integers() | st.lists(TEXT), max_size=3),
+    st.dictionaries(
+        TEXT.filter(lambda key: key != "message"), st.none() | TEXT | st.integers() | st.lists(TEXT), max_size=3
+    ),
     TEXT,
     st.dictionaries(TEXT.filter(lambda key: key != "message"), TEXT, max_size=2),
 )
@@ -34,7 +36,9 @@ def _cut(text: str, places: list[int]) -> list[str]:
 
 @pytest.mark.property
 @given(ENVELOPES, st.booleans(), st.booleans(), st.lists(st.integers(0, 10_000), max_size=8))
-def test_any_cutting_gives_the_same_message(envelope: dict[str, object], escaped: bool, fenced: bool, places: list[int]) -> None:
+def test_any_cutting_gives_the_same_message(
+    envelope: dict[str, object], escaped: bool, fenced: bool, places: list[int]
+) -> None:
     """For every envelope and every way to cut its text: the pieces add up to its message (M-12.8)."""
     text = json.dumps(envelope, ensure_ascii=escaped)
     whole = f"```json\n{text}\n```" if fenced else text

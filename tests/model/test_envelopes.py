@@ -17,13 +17,17 @@ IDS = st.lists(st.text("ab1:_ f", max_size=4) | st.text(max_size=3), max_size=6)
 
 @pytest.mark.property
 @given(IDS, IDS, IDS, IDS)
-def test_each_id_has_one_legal_key_of_its_own(flows: list[str], mentions: list[str], branches: list[str], fields: list[str]) -> None:
+def test_each_id_has_one_legal_key_of_its_own(
+    flows: list[str], mentions: list[str], branches: list[str], fields: list[str]
+) -> None:
     """Keys are legal property names, no two ids share one, and a legal id keeps its own unless it is taken (M-3.4)."""
     keys = understand_keys(flows, mentions, branches, fields)
     assert set(keys) == {*flows, *mentions, *branches, *fields}
     assert all(re.fullmatch(r"[a-zA-Z0-9_-]+", key) for key in keys.values())
     assert len(set(keys.values())) == len(keys)
-    assert all(key == real or real in keys.values() or not re.fullmatch(r"[a-zA-Z0-9_-]+", real) for real, key in keys.items())
+    assert all(
+        key == real or real in keys.values() or not re.fullmatch(r"[a-zA-Z0-9_-]+", real) for real, key in keys.items()
+    )
 
 
 @pytest.mark.property
@@ -59,7 +63,12 @@ def test_every_object_is_closed_and_every_leaf_takes_null() -> None:
     """Enforcing providers accept it, and the model may say nothing (M-3.2)."""
     extract = {"m": {"list": {"type": "array", "items": {"type": "string"}}, "one": {"type": "string", "enum": ["x"]}}}
     schema = understand_schema(
-        flows=["a"], mentions=["m"], extract=extract, branches=["q1"], fields={"c": FieldPlan("c", "boolean")}, asks=True
+        flows=["a"],
+        mentions=["m"],
+        extract=extract,
+        branches=["q1"],
+        fields={"c": FieldPlan("c", "boolean")},
+        asks=True,
     )
     spoken = speak_schema({"c": FieldPlan("c", "string", description="what", ask="never shown")})
     assert spoken["properties"]["c"] == {"type": ["string", "null"], "description": "what"}

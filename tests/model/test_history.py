@@ -74,7 +74,10 @@ def test_events_become_items_again() -> None:
         ({"role": "assistant", "content": 7}, "text or null"),
         ({"role": "assistant", "content": None, "tool_calls": [{"name": "a", "arguments": {}}]}, "id must be text"),
         ({"role": "assistant", "content": None, "tool_calls": [{"id": "a", "arguments": {}}]}, "name must be text"),
-        ({"role": "assistant", "content": None, "tool_calls": [{"id": "a", "name": "b", "arguments": "{}"}]}, "arguments"),
+        (
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "name": "b", "arguments": "{}"}]},
+            "arguments",
+        ),
         ({"role": "assistant", "content": None, "tool_calls": ["a"]}, "a tool call must be an object"),
         ({"role": "tool", "name": "a", "content": "x"}, "tool_call_id"),
         ({"role": "tool", "tool_call_id": "a", "content": "x"}, "name"),

@@ -45,7 +45,9 @@ def test_raw_line_breaks_in_texts_are_read_as_escapes() -> None:
     assert lenient_parse('{"a": "x\ny\t"}') == {"a": "x\ny\t"}
 
 
-@pytest.mark.parametrize("text", ["", "   ", "```json\n```", "nope", "{'a': 1}", '{"a": NaN}', "[Infinity]", "{}}", None, 7])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "```json\n```", "nope", "{'a': 1}", '{"a": NaN}', "[Infinity]", "{}}", None, 7]
+)
 def test_what_is_no_json_is_refused(text: Any) -> None:
     """Whole-text parsing gives a value or says why not (M-13.3)."""
     with pytest.raises(ValueError, match=r".+"):

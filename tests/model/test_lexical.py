@@ -223,7 +223,9 @@ def test_options_by_their_words_and_hints(text: str, option: str | None) -> None
     assert _value(text, "service", enum=("check-up", "cleaning", "whitening"), description=hints) == option
 
 
-@pytest.mark.parametrize(("text", "range_"), [("we are 30", "11-50"), ("about eighty", "50+"), ("7", "1-10"), ("many", None)])
+@pytest.mark.parametrize(
+    ("text", "range_"), [("we are 30", "11-50"), ("about eighty", "50+"), ("7", "1-10"), ("many", None)]
+)
 def test_a_number_falls_into_its_range(text: str, range_: str | None) -> None:
     """Sizes are options that look like ranges."""
     assert _value(text, "size", enum=("1-10", "11-50", "50+")) == range_
@@ -382,13 +384,17 @@ async def test_it_answers_all_three_calls() -> None:
     """As object and as text, streamed as one piece; it needs no key and no network."""
     model = LexicalModel("pt")
     summary = SummaryTask(items=({"role": "user", "content": "um\ndois"}, {"role": "assistant", "content": None}))
-    request = ModelRequest(schema_name="summary", prompt="", system=None, history=(), context=None, schema={}, task=summary)
+    request = ModelRequest(
+        schema_name="summary", prompt="", system=None, history=(), context=None, schema={}, task=summary
+    )
     assert (await model.complete(request)).message == "user: um dois"
     speaking = SpeakTask(
         agent="Ana", identity=None, today=None, flow=None, flow_description="", step_id=None, guideline="", fields=(),
         known=(), refused=(), instructions=(), kind="message", text="olá", retry=False, said=(), acted=(), fixed_after=None,
     )  # fmt: skip
-    request = ModelRequest(schema_name="speak", prompt="", system=None, history=(), context=None, schema={}, task=speaking)
+    request = ModelRequest(
+        schema_name="speak", prompt="", system=None, history=(), context=None, schema={}, task=speaking
+    )
     whole = await model.complete(request)
     assert json.loads(whole.message) == whole.structured
     assert [chunk async for chunk in model.stream(request)][-1].reply == whole

@@ -85,6 +85,18 @@ async def test_the_schema_is_named_strict_and_lets_every_value_be_null() -> None
     assert schema["properties"]["size"]["description"] == "how many work there"
 
 
+async def test_the_responses_api_is_asked_for_the_same_schema() -> None:
+    """`openai:` without a base URL means that API; its request names the schema and is strict too."""
+    with chat_server([fails(503, "down")]) as server:
+        model = PydanticAIModel("openai-responses:gpt-5-mini", base_url=server.base_url, api_key="k")
+        async with aclosing(model):
+            with pytest.raises(ProviderError):
+                await model.complete(REQUEST)
+    form = server.requests[0]["text"]["format"]
+    assert (form["type"], form["name"], form["strict"]) == ("json_schema", "speak", True)
+    assert form["schema"]["required"] == ["message", "size", "people"]
+
+
 async def test_output_tokens_are_limited_in_every_request() -> None:
     """A call's own limit wins over the model's."""
     _, body = await _reply(says("short"), replace(REQUEST, schema={}, schema_name="summary", max_output_tokens=1024))
@@ -242,7 +254,10 @@ async def test_without_tools_the_schema_is_in_the_prompt() -> None:
 def test_enforceable_leaves_what_needs_no_change() -> None:
     """Only a nullable enum is written otherwise, at every depth; the given schema stays as it was."""
     enum = {"type": ["string", "null"], "enum": ["a"]}
-    schema = {"type": "object", "properties": {"in": {"type": "object", "properties": {"x": enum}}, "n": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"in": {"type": "object", "properties": {"x": enum}}, "n": {"type": "integer"}},
+    }
     changed = enforceable(schema)
     choice = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}
     assert changed["properties"] == {"in": {"type": "object", "properties": {"x": choice}}, "n": {"type": "integer"}}

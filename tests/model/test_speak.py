@@ -164,7 +164,9 @@ def test_instructions_say_when_they_apply() -> None:
         Instruction("Never joke.", when="!is glad"),
         Instruction("{{data.blank}}"),
     )
-    lines = _sections(_request(instructions=rules, data={"name": "Bia", "blank": ""}).prompt)["Instructions"].splitlines()
+    lines = _sections(_request(instructions=rules, data={"name": "Bia", "blank": ""}).prompt)[
+        "Instructions"
+    ].splitlines()
     assert lines[1:] == [
         "- must: Greet Bia. [only when: asks {{x}}] [never when: is angry]",
         "- should: Never joke. [never when: is glad]",
@@ -188,7 +190,10 @@ def test_what_the_actions_did_is_told() -> None:
 
 def test_refused_values_are_told_to_every_speaker() -> None:
     """M-24.3, as a one-line JSON string."""
-    for request in (_request(refused=(Refused("start", "not\na date"),)), _idle(refused=(Refused("start", "not\na date"),))):
+    for request in (
+        _request(refused=(Refused("start", "not\na date"),)),
+        _idle(refused=(Refused("start", "not\na date"),)),
+    ):
         assert '- start: "not\\na date"' in _sections(request.prompt)["Refused values"]
 
 
@@ -236,7 +241,9 @@ def test_tools_are_offered_until_their_rounds_are_used_up() -> None:
     assert (done.llm_calls, done.message) == (3, "wait")
     assert [[tool.id for tool in request.tools] for request in requests] == [["slots"], ["slots"], []]
     assert [list(_sections(request.prompt))[-1] for request in requests] == ["Tools", "Tools", "Wrap-up"]
-    assert len({request.prompt.partition("\n\n## Tools")[0].partition("\n\n## Wrap-up")[0] for request in requests}) == 1
+    assert (
+        len({request.prompt.partition("\n\n## Tools")[0].partition("\n\n## Wrap-up")[0] for request in requests}) == 1
+    )
 
 
 @pytest.mark.parametrize("rounds", [0, 5])
@@ -289,7 +296,9 @@ def test_history_that_ends_with_the_customer_needs_no_opening() -> None:
 def test_tool_calls_may_come_in_the_object() -> None:
     """M-9.5: entries that are no calls are dropped."""
     listed = [{"toolName": "slots", "arguments": {"a": 1}}, {"toolName": 7}, "slots", {"arguments": {}}]
-    done, requests = _play(PLAN, speak_input(PLAN, tools=(_tool(),)), [{"message": "", "toolCalls": listed}, {"message": "x"}])
+    done, requests = _play(
+        PLAN, speak_input(PLAN, tools=(_tool(),)), [{"message": "", "toolCalls": listed}, {"message": "x"}]
+    )
     assert done.llm_calls == 2
     assert [call["arguments"] for call in requests[1].history[1]["tool_calls"]] == [{"a": 1}]
 
@@ -312,7 +321,9 @@ def test_values_and_data_are_merged_over_the_rounds() -> None:
 
     first = ModelReply(structured={"message": "a", "name": "Ana", "size": "1-10"}, usage=Usage(1, 2, 0),
                        tool_calls=(ToolCall("slots", {"n": 1}), ToolCall("slots", {"n": 2})))  # fmt: skip
-    second = ModelReply(structured={"message": "", "name": None, "size": "11-50"}, tool_calls=(ToolCall("slots", {"n": 3}),))
+    second = ModelReply(
+        structured={"message": "", "name": None, "size": "11-50"}, tool_calls=(ToolCall("slots", {"n": 3}),)
+    )
     third = ModelReply(structured={"message": "b", "name": ""}, usage=Usage(10, 20, 5))
     data: dict[str, Any] = {"was": [1]}
     done, _ = _play(PLAN, speak_input(PLAN, data=data, tools=(_tool(handler=handler),)), [first, second, third])
@@ -339,7 +350,9 @@ def test_a_tool_s_copy_of_the_data_is_its_own() -> None:
 def test_of_two_tools_with_one_id_the_first_runs() -> None:
     """F-14.7."""
     tools = (_tool(handler=lambda a, c: {"value": "first"}), _tool(handler=lambda a, c: {"value": "second"}))
-    _, requests = _play(PLAN, speak_input(PLAN, tools=tools), [ModelReply(tool_calls=(ToolCall("slots", {}),)), {"message": "x"}])
+    _, requests = _play(
+        PLAN, speak_input(PLAN, tools=tools), [ModelReply(tool_calls=(ToolCall("slots", {}),)), {"message": "x"}]
+    )
     assert requests[1].history[-1]["content"] == "first"
 
 

@@ -72,7 +72,13 @@ def test_batches_keep_the_order() -> None:
         _use("a", is_read_only=_yes), _use("b", is_read_only=_yes), _use("c"), _use("d", is_read_only=_yes),
         ToolUse("gone", None, {}, CONTEXT), _use("e", is_read_only=_yes), _use("f", is_read_only=_yes),
     ]  # fmt: skip
-    assert [[call.name for call in batch] for batch in batches(calls)] == [["a", "b"], ["c"], ["d"], ["gone"], ["e", "f"]]
+    assert [[call.name for call in batch] for batch in batches(calls)] == [
+        ["a", "b"],
+        ["c"],
+        ["d"],
+        ["gone"],
+        ["e", "f"],
+    ]
 
 
 async def test_a_batch_runs_side_by_side_and_answers_in_order() -> None:
@@ -162,7 +168,9 @@ async def test_gates_stop_a_call_in_their_order() -> None:
     assert found["correctedInput"] == {"a": 2}
     found = await _error(_use(handler=handler, validate_input=lambda a, c: {"valid": False}))
     assert list(found) == ["error"]
-    found = await _error(_use(handler=handler, validate_input=lambda a, c: {"valid": True}, check_permissions=forbidden))
+    found = await _error(
+        _use(handler=handler, validate_input=lambda a, c: {"valid": True}, check_permissions=forbidden)
+    )
     assert "permission" in found["error"]
     assert "too late" in found["error"]
     assert ran == []

@@ -245,9 +245,7 @@ def test_mentions_and_branches_take_the_words_for_yes_and_no() -> None:
     assert judged.branches == {"sales#m1/who/0": True}
 
 
-@pytest.mark.parametrize(
-    ("raw", "asks"), [(True, True), ("não", False), ("perhaps", None), (None, None), (1, None)]
-)
+@pytest.mark.parametrize(("raw", "asks"), [(True, True), ("não", False), ("perhaps", None), (None, None), (1, None)])
 def test_asks_is_judged_or_not(raw: Any, asks: bool | None) -> None:
     """Anything that is no answer means not judged, and the reply is usable all the same (M-5.4)."""
     assert _read({"asks": raw}).asks is asks

@@ -69,9 +69,7 @@ def compact(
         changed = _changed(history, squeezed)
         strategy: Strategy = "micro_compact" if changed else "none"
         kept: Sequence[HistoryItem] = squeezed if changed else history
-        return Compacted(
-            history=kept, strategy=strategy, estimated_tokens=estimate(kept), messages_compacted=changed
-        )
+        return Compacted(history=kept, strategy=strategy, estimated_tokens=estimate(kept), messages_compacted=changed)
     return (yield from _summarised(squeezed, edge, options))
 
 
@@ -175,9 +173,7 @@ def _request(items: Sequence[HistoryItem]) -> ModelRequest:
     )
 
 
-def _shortened(
-    history: Sequence[HistoryItem], edge: int, options: Mapping[str, Any], usage: Usage | None
-) -> Compacted:
+def _shortened(history: Sequence[HistoryItem], edge: int, options: Mapping[str, Any], usage: Usage | None) -> Compacted:
     """The window and as many items before it as fit; no result without its call (M-15.6)."""
     limit = _limit(options)
     start = edge

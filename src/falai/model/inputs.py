@@ -82,7 +82,7 @@ class SpeakInput:
     """Those whose `if` holds, in order."""
     tools: tuple[ToolPlan, ...]
     refused: tuple[Refused, ...]
-    corrected: tuple[Corrected, ...]
+    corrected: tuple[Corrected, ...] = ()
     acted: tuple[Acted, ...]
 
 

@@ -63,7 +63,9 @@ def check_name(model: str, *, base_url: str | None = None) -> None:
     prefix, colon, name = model.partition(":")
     if prefix not in PREFIXES or not colon or not name.strip():
         known = ", ".join(f"{known}:…" for known in PREFIXES)
-        raise ValueError(f'unknown model "{model}": write "lexical", or one of {known} with the model\'s name behind it')
+        raise ValueError(
+            f'unknown model "{model}": write "lexical", or one of {known} with the model\'s name behind it'
+        )
     if base_url is not None and prefix not in _WITH_BASE_URL:
         raise ValueError(f'"{prefix}:" takes no base URL: a server of that kind is reached as "openai:{name}"')
     package = PREFIXES[prefix]

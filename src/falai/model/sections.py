@@ -82,9 +82,7 @@ def today_section(given: Today | None) -> str:
 
 def known_facts(fields: Mapping[str, FieldPlan], data: Mapping[str, Any]) -> tuple[Known, ...]:
     """The declared fields that are known, in order (M-11.3)."""
-    return tuple(
-        Known(slug, data[slug], field.correct) for slug, field in fields.items() if is_known(data.get(slug))
-    )
+    return tuple(Known(slug, data[slug], field.correct) for slug, field in fields.items() if is_known(data.get(slug)))
 
 
 def known_section(known: Iterable[Known]) -> str:

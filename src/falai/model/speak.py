@@ -191,14 +191,10 @@ def _ended(call: _Call) -> Spoken | Deferred:
         return Deferred(
             code="provider-unavailable", retryable=True, reset_at_ms=None, llm_calls=call.rounds, usage=call.usage
         )
-    return Spoken(
-        message=call.message, values=call.values, data=call.data, llm_calls=call.rounds, usage=call.usage
-    )
+    return Spoken(message=call.message, values=call.values, data=call.data, llm_calls=call.rounds, usage=call.usage)
 
 
 def _failed(error: Exception, given: SpeakInput, call: _Call) -> Deferred:
     code, retryable, reset_at_ms = outcome_of(error, given.now_ms)
     _LOG.warning("the speak call failed: %s (%s)", error, code, extra={"action": "speak.failed", "code": code})
-    return Deferred(
-        code=code, retryable=retryable, reset_at_ms=reset_at_ms, llm_calls=call.rounds, usage=call.usage
-    )
+    return Deferred(code=code, retryable=retryable, reset_at_ms=reset_at_ms, llm_calls=call.rounds, usage=call.usage)

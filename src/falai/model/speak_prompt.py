@@ -28,9 +28,7 @@ _REFUSED: Final = "The customer gave these values, and they were turned down. Th
 _CORRECTED: Final = "The newest message changed these, and the change is noted. Let the customer see that it was:\n"
 _INSTRUCTIONS: Final = "must and never are strict, should is a preference:\n"
 _MESSAGE: Final = "The customer's newest message, as quoted data:\n"
-_UNANSWERED: Final = (
-    "The customer's last message in the history never got a reply. This reply is for it."
-)
+_UNANSWERED: Final = "The customer's last message in the history never got a reply. This reply is for it."
 _OPENING: Final = (
     "The customer has not written just now. You take the word yourself: do not sound as if you were answering."
 )
@@ -43,29 +41,29 @@ in them counts.
 _VALUES: Final = """\
 The values are what the customer has said, now or earlier. Take every detail that was given, also several at once. \
 What was not answered is null: no question and no filler goes there. Use exactly these names."""
-_TOOLS: Final = (
-    "Call a tool where something has to be looked up or done before you can reply; the reply comes after."
-)
+_TOOLS: Final = "Call a tool where something has to be looked up or done before you can reply; the reply comes after."
 _WRAP_UP: Final = "The tools' results are in the history. Now write the reply; no more calls."
 
 
 def speak_prompt(task: SpeakTask) -> str:
     """The turn prompt of a speak call but for its tools, section by section (M-8.1)."""
-    return joined((
-        section("Identity", task.identity or ""),
-        today_section(task.today),
-        _flow(task),
-        section("Guideline", _guideline(task)),
-        _fields(task.fields),
-        known_section(task.known),
-        _refused(task.refused),
-        _corrected(task.corrected),
-        _instructions(task.instructions),
-        _occasion(task),
-        _sent(task.said),
-        _actions(task.acted),
-        section("Response format", _format(task.fields)),
-    ))
+    return joined(
+        (
+            section("Identity", task.identity or ""),
+            today_section(task.today),
+            _flow(task),
+            section("Guideline", _guideline(task)),
+            _fields(task.fields),
+            known_section(task.known),
+            _refused(task.refused),
+            _corrected(task.corrected),
+            _instructions(task.instructions),
+            _occasion(task),
+            _sent(task.said),
+            _actions(task.acted),
+            section("Response format", _format(task.fields)),
+        )
+    )
 
 
 def with_tools(prompt: str, *, offered: bool, used: bool) -> str:

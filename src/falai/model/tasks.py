@@ -175,7 +175,7 @@ class SpeakTask:
     fields: tuple[FieldTask, ...]
     known: tuple[Known, ...]
     refused: tuple[Refused, ...]
-    corrected: tuple[Corrected, ...]
+    corrected: tuple[Corrected, ...] = ()
     instructions: tuple[InstructionTask, ...]
     kind: Literal["message", "wake", "event", "start"]
     text: str | None

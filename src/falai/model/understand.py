@@ -56,7 +56,9 @@ def read_judgement(task: UnderstandTask, reply: ModelReply) -> Judgement:
     verdict = _verdict(reply)
     if verdict is None:
         shown = str(reply.message)[:_SHOWN]
-        _LOG.warning("the understand reply holds no verdict; it begins: %r", shown, extra={"action": "reply.unreadable"})
+        _LOG.warning(
+            "the understand reply holds no verdict; it begins: %r", shown, extra={"action": "reply.unreadable"}
+        )
         return Judgement()
     real = {flow.key: flow.id for flow in (*task.flows, *task.mentions)}
     real |= {branch.key: branch.id for branch in task.branches} | {field.key: field.slug for field in task.fields}
@@ -94,7 +96,9 @@ def _score(raw: Any) -> float | None:
 
 
 def _values(raw: Any, declared: set[str]) -> dict[str, Any]:
-    return {name: value for name, value in as_object(raw).items() if name in declared and value is not None and value != ""}
+    return {
+        name: value for name, value in as_object(raw).items() if name in declared and value is not None and value != ""
+    }
 
 
 # --- the task ---------------------------------------------------------------------------------
@@ -140,9 +144,7 @@ def _floor(plan: AgentPlan, given: UnderstandInput, keys: Mapping[str, str], sco
     )
 
 
-def _flow(
-    flow: FlowPlan, key: str, phrases: Phrases, scope: Roots, extract: tuple[ParamTask, ...] = ()
-) -> FlowTask:
+def _flow(flow: FlowPlan, key: str, phrases: Phrases, scope: Roots, extract: tuple[ParamTask, ...] = ()) -> FlowTask:
     return FlowTask(
         key=key,
         id=flow.id,

@@ -59,19 +59,21 @@ _SECTIONS: Final = {
 
 def understand_prompt(task: UnderstandTask) -> str:
     """The turn prompt of an understand call, section by section (M-4.1)."""
-    return joined((
-        section("Identity", task.identity or ""),
-        today_section(task.today),
-        section("Task", _TASK),
-        _floor(task.floor),
-        known_section(task.known),
-        _flows(task.flows),
-        _mentions(task.mentions),
-        _branches(task.branches),
-        _fields(task.fields),
-        section("Message", fenced(task.text)),
-        _output(task),
-    ))
+    return joined(
+        (
+            section("Identity", task.identity or ""),
+            today_section(task.today),
+            section("Task", _TASK),
+            _floor(task.floor),
+            known_section(task.known),
+            _flows(task.flows),
+            _mentions(task.mentions),
+            _branches(task.branches),
+            _fields(task.fields),
+            section("Message", fenced(task.text)),
+            _output(task),
+        )
+    )
 
 
 def _floor(floor: FloorTask | None) -> str:
