@@ -328,6 +328,14 @@ def test_misused_objects_are_problems_and_no_exceptions(misused: Any, code: str,
     assert (code, path) in found(misused)
 
 
+def test_a_name_of_any_kind_is_shown() -> None:
+    """S-25: what is no text is looked up by its JSON text, and shown by its kind when it has none."""
+    (number,) = problems(flow({"id": "a", "do": 5}))
+    (other,) = problems(flow({"id": "a", "if": {"known": [object()]}, "else": "end"}))
+    assert (number.code, '"5"' in number.what) == ("unknown-action", True)
+    assert (other.code, '"a object"' in other.what) == ("unknown-field", True)
+
+
 def test_data_that_holds_itself_is_a_problem() -> None:
     """Bad input of any depth is FlowConfigurationError."""
     endless: dict[str, Any] = flow()

@@ -196,6 +196,13 @@ def several(
     return ok()
 
 
+class NoSignature:
+    __signature__ = "none"
+
+    def __call__(self, ctx: Any) -> ActionResult:
+        return ok()
+
+
 def star_context(*ctx: Any) -> ActionResult:
     return ok()
 
@@ -204,6 +211,7 @@ def test_every_parameter_that_cannot_be_one_is_named() -> None:
     """All at once, each with its reason."""
     assert "context" in refused(no_context)[0]
     assert "context" in refused(star_context)[0]
+    assert "signature" in refused(NoSignature())[0]
     found = refused(several)
     for name in ("bare", "more", "other", "unknown", "mixed", "rest"):
         assert len([what for what in found if f'"{name}"' in what]) == 1, name

@@ -174,6 +174,7 @@ def test_nothing_is_shared_with_the_argument() -> None:
 def test_text_is_not_parsed(spec: Any) -> None:
     """S-10."""
     assert error_of(from_spec, spec).code == "not-an-object"
+    assert error_of(to_spec, spec).code == "not-an-object"
 
 
 def test_from_spec_reports_every_problem_of_shape() -> None:
