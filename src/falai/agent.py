@@ -7,10 +7,10 @@ object serves all sessions at once (F-16.1, T-21.2).
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import perf_counter
@@ -24,7 +24,7 @@ from falai.flow.handlers import View
 from falai.model.decoder import StreamingMessageDecoder
 from falai.model.failures import classify
 from falai.model.names import resolve_model
-from falai.model.port import Model, ModelReply, ModelRequest
+from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
 from falai.model.tools import run_tools
 from falai.session.inputs import Anchor, Claims, Input, Silenced
 from falai.session.model import Session
@@ -155,15 +155,22 @@ class Agent(Generic[C]):
         drive = _Drive(self, given)
         while drive.effect is not None:
             if isinstance(drive.effect, Speak):
-                async for text in drive.stream(drive.effect):
-                    yield Delta(text)
+                async with aclosing(drive.stream(drive.effect)) as words:
+                    async for text in words:
+                        yield Delta(text)
             else:
                 await drive.perform()
         yield Done(drive.result)
 
     def turn_sync(self, session_id: str, input: AnyInput, **given: Any) -> TurnResult:
-        """`turn` for scripts. Raises `RuntimeError` inside a running event loop: await `turn` there."""
-        return asyncio.run(self.turn(session_id, input, **given))
+        """`turn` for scripts. Raises `RuntimeError` where an event loop runs: await `turn` there."""
+        import asyncio  # a third of the whole import, and most hosts have it by then
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.turn(session_id, input, **given))
+        raise RuntimeError("turn_sync cannot run inside an event loop; write `await agent.turn(...)` there")
 
     def pending_wakes(
         self,
@@ -212,16 +219,17 @@ class _Drive:
             case None:
                 return None
 
-    async def stream(self, effect: Speak) -> AsyncIterator[str]:
+    async def stream(self, effect: Speak) -> AsyncGenerator[str, None]:
         """Performs a round of the reply, passing on its words."""
         request, begun = effect.request, perf_counter()
         decoder = StreamingMessageDecoder()
         reply: ModelReply | None = None
         try:
-            async for chunk in self._model.stream(request):
-                reply = chunk.reply
-                if piece := decoder.feed(chunk.accumulated):
-                    yield piece
+            async with _closing(self._model.stream(request)) as chunks:
+                async for chunk in chunks:
+                    reply = chunk.reply
+                    if piece := decoder.feed(chunk.accumulated):
+                        yield piece
             whole = self._answered(request, begun, _whole(reply))
         except Exception as error:  # noqa: BLE001  the turn decides what a failure means
             failure = self._failed(request, begun, error)
@@ -267,6 +275,16 @@ def _record(
         model=None if reply is None else reply.model,
         error=error,
     )
+
+
+@asynccontextmanager
+async def _closing(chunks: AsyncIterator[ModelChunk]) -> AsyncGenerator[AsyncIterator[ModelChunk], None]:
+    """Ends the model's stream with its use: a consumer that stops early stops the provider (T-20.6)."""
+    try:
+        yield chunks
+    finally:
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
 
 
 def _whole(reply: ModelReply | None) -> ModelReply:

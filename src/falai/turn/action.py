@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 from falai.flow.definition import Do
@@ -15,7 +16,7 @@ from falai.model.tasks import Acted
 from falai.session import keys
 from falai.session.jsontext import json_text, quoted, to_plain
 from falai.session.model import Run
-from falai.turn.advance import due_under, park
+from falai.turn.advance import park
 from falai.turn.effects import Act, Effect
 from falai.turn.follow import follow
 from falai.turn.lines import key_of, label, run_line
@@ -93,8 +94,10 @@ def read_result(action: ActionPlan, raw: object) -> Done:
     kind = next((key for key in ("ok", "skipped", "failed", "defer") if given.get(key) is not None), None)
     if kind == "ok" and given["ok"] is True:
         return Done("ok", _words(given.get("detail")), spoke=given.get("spoke") is True)
-    if kind in ("skipped", "failed"):
-        return Done(kind, _words(given[kind]))
+    if kind == "skipped":
+        return Done("skipped", _words(given["skipped"]))
+    if kind == "failed":
+        return Done("failed", _words(given["failed"]))
     if kind == "defer":
         return _read_defer(action, given)
     return Done("failed", f"action {quoted(action.name)} returned no usable result")
@@ -125,8 +128,5 @@ def _words(value: Any) -> str | None:
 def _defer(turn: Turn, run: Run, done: Done) -> None:
     """Parks until the next try of the same visit (T-11.19)."""
     at_ms = turn.due(turn.now_ms + parse_duration(done.defer))
-    at_ms, wake = due_under(turn, run, at_ms, lambda ms: keys.wake_key(run.id, run.step_id or "", ms))
-    key = key_of(run)
-    park(turn, run, at_ms, wake)
-    until = run.waiting and run.waiting.until
-    run_line(turn, run, "do", "deferred", "action-deferred", key=key, detail=done.words, until=until)
+    until = park(turn, run, at_ms, partial(keys.wake_key, run.id, run.step_id or ""))
+    run_line(turn, run, "do", "deferred", "action-deferred", key=key_of(run), detail=done.words, until=until)

@@ -14,7 +14,7 @@ from falai.turn.lines import kind_of, run_line
 from falai.turn.result import EndedRun, EndReason, ScheduledWake
 from falai.turn.state import Turn
 
-__all__ = ["due_under", "end_run", "enter", "park", "stay_at", "unpark"]
+__all__ = ["end_run", "enter", "park", "stay_at", "unpark"]
 
 
 def enter(run: Run, step_id: str) -> None:
@@ -36,27 +36,35 @@ def unpark(run: Run) -> None:
     run.status, run.waiting = "running", None
 
 
-def due_under(turn: Turn, run: Run, at_ms: int, key: Callable[[int], str]) -> tuple[int, str]:
-    """The due time and the wake key of a park. The wake that has just been used cannot fire again,
-    so a due time that would give its key is one millisecond later (T-11.27)."""
+def park(
+    turn: Turn,
+    run: Run,
+    at_ms: int,
+    key: Callable[[int], str],
+    *,
+    event: str | None = None,
+    keeps_staying: bool = False,
+) -> str:
+    """Parks a run until its wake, schedules the wake, and says when it is due (T-11.27).
+
+    The wake that has just been used cannot fire again: a due time that would give its key once
+    more is one millisecond later.
+    """
     if key(at_ms) == turn.parked_on.get(id(run)):
         at_ms += 1
-    return at_ms, key(at_ms)
-
-
-def park(turn: Turn, run: Run, at_ms: int, key: str, *, event: str | None = None, keeps_staying: bool = False) -> None:
-    """Parks a run until its wake, and schedules the wake (T-11.27)."""
+    until = iso(at_ms)
     run.status = "waiting"
     run.waiting = Waiting(
         kind="timer" if event is None else "event",
-        key=key,
+        key=key(at_ms),
         event=event,
-        until=iso(at_ms),
+        until=until,
         set_at=turn.now,
     )
     if not keeps_staying:
         run.staying = None
-    turn.schedule.append(ScheduledWake(key, from_ms(at_ms)))
+    turn.schedule.append(ScheduledWake(key(at_ms), from_ms(at_ms)))
+    return until
 
 
 def end_run(turn: Turn, run: Run, reason: EndReason, code: str | None = None, detail: str | None = None) -> None:

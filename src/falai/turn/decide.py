@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from falai.flow.definition import Branch, Collect, Prompt, To, Trigger
 from falai.flow.plan import FlowPlan, branches_of, target_of
 from falai.flow.values import coerce_field, is_known
-from falai.model.tasks import Refused
+from falai.model.tasks import Corrected, Refused
 from falai.session.jsontext import json_equal
 from falai.session.keys import branch_id
 from falai.session.model import Run
@@ -142,6 +142,7 @@ def _write(turn: Turn, slug: str, raw: Any, source: Literal["understand", "speak
         if json_equal(old, read.value):
             return
         turn_line(turn, "collect", "ok", "corrected", detail=slug)
+        turn.corrected.append(Corrected(slug, old, read.value))
     turn.write(slug, read.value, source)
 
 

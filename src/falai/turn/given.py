@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
+from msgspec.structs import asdict
+
 from falai.session.inputs import Anchor, Claims, Event, Input, Message, Silenced, Start, Wake
 from falai.session.jsontext import show, to_plain
 from falai.session.keys import is_blank_id
@@ -179,15 +181,15 @@ def _read_silenced(silenced: object) -> Silenced | None:
         case str():
             return Silenced(silenced)
         case Silenced():
-            reason, understand, skip = silenced.reason, silenced.understand, silenced.skip
+            flags: Mapping[str, Any] = asdict(silenced)
         case Mapping():
             flags = cast(Mapping[str, Any], silenced)
-            reason, understand, skip = flags.get("reason"), flags.get("understand"), flags.get("skip")
         case _:
             raise _wrong("silenced", silenced, "a reason, or an object with a reason")
-    if not isinstance(reason, str):
-        raise _wrong("silenced.reason", reason, "a text")
-    return Silenced(reason, understand=understand is True, skip=skip is True)
+    if not isinstance(flags.get("reason"), str):
+        raise _wrong("silenced.reason", flags.get("reason"), "a text")
+    understand, skip = flags.get("understand") is True, flags.get("skip") is True
+    return Silenced(flags["reason"], understand=understand, skip=skip)
 
 
 def _read_anchors(anchors: object) -> Mapping[str, Anchor]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from falai.flow.plan import target_of
 from falai.model.inputs import Deferred, Spoken
 from falai.session import keys
-from falai.turn.advance import due_under, end_run, park, stay_at
+from falai.turn.advance import end_run, park, stay_at
 from falai.turn.decide import write_values
 from falai.turn.effects import Effect
 from falai.turn.follow import follow
@@ -110,9 +111,6 @@ def _try_again_later(turn: Turn, talk: Talk, deferred: Deferred) -> None:
         end_run(turn, run, "failed")
         return
     at_ms = turn.due(max(turn.now_ms + RETRY_LADDER_MS[attempt], deferred.reset_at_ms or 0))
-    visit = run.visits.get(step.id, 0)
-    at_ms, wake = due_under(turn, run, at_ms, lambda ms: keys.retry_wake_key(run.id, step.id, visit, ms))
-    key = key_of(run)
-    park(turn, run, at_ms, wake, keeps_staying=True)
-    until = run.waiting and run.waiting.until
-    run_line(turn, run, kind_of(step), "deferred", deferred.code, key=key, until=until)
+    wake = partial(keys.retry_wake_key, run.id, step.id, run.visits.get(step.id, 0))
+    until = park(turn, run, at_ms, wake, keeps_staying=True)
+    run_line(turn, run, kind_of(step), "deferred", deferred.code, key=key_of(run), until=until)

@@ -119,6 +119,7 @@ def _given(
         instructions=_in_force(turn, run, cast(Sequence[Instruction], instructions)),
         tools=_allowed(turn.plan.tools, tools),
         refused=tuple(turn.refused),
+        corrected=tuple(turn.corrected),
         acted=tuple(turn.acted),
     )
 

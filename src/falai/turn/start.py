@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from falai.flow.definition import OnEvent, Say, Trigger
@@ -10,7 +11,7 @@ from falai.flow.plan import FlowPlan
 from falai.session import keys
 from falai.session.claims import cut_always_claims, write_claim
 from falai.session.model import Run, TriggerKind
-from falai.turn.advance import due_under, end_run, park
+from falai.turn.advance import end_run, park
 from falai.turn.lines import run_line, sentence
 from falai.turn.result import SkippedStart, StartedRun
 from falai.turn.state import Turn
@@ -98,6 +99,5 @@ def _delay(turn: Turn, run: Run, trigger: OnEvent) -> None:
     at_ms = turn.due(turn.now_ms + after, business_hours=trigger.business_hours)
     if trigger.after is None and at_ms <= turn.now_ms:
         return
-    at_ms, key = due_under(turn, run, at_ms, lambda ms: keys.start_wake_key(run.id, ms))
-    park(turn, run, at_ms, key)
-    run_line(turn, run, "wait", "waiting", "awaiting-trigger", until=run.waiting and run.waiting.until)
+    until = park(turn, run, at_ms, partial(keys.start_wake_key, run.id))
+    run_line(turn, run, "wait", "waiting", "awaiting-trigger", until=until)

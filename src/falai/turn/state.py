@@ -19,7 +19,7 @@ from falai.flow.plan import AgentPlan, FlowPlan
 from falai.flow.templates import Roots, render, roots
 from falai.model.inputs import Judgement
 from falai.model.port import Usage
-from falai.model.tasks import Acted, Refused
+from falai.model.tasks import Acted, Corrected, Refused
 from falai.session import keys
 from falai.session.claims import blocking
 from falai.session.codec import copy_session
@@ -91,6 +91,7 @@ class Turn:
         self.usage: Usage | None = None
         self.changes: list[Change] = []
         self.refused: list[Refused] = []
+        self.corrected: list[Corrected] = []
         self.acted: list[Acted] = []
 
     # --- the input ------------------------------------------------------------------------------

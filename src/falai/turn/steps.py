@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from falai.flow.definition import Collect, Do, If, Prompt, Say, Step, TalkStep, To, ToFlow, Wait, WaitEvent
@@ -12,7 +13,7 @@ from falai.session import keys
 from falai.session.claims import held_at, write_claim
 from falai.session.model import Run
 from falai.turn.action import perform
-from falai.turn.advance import due_under, end_run, park
+from falai.turn.advance import end_run, park
 from falai.turn.effects import Effect
 from falai.turn.follow import follow
 from falai.turn.lines import key_of, kind_of, label, run_line
@@ -148,10 +149,8 @@ def _wait_event(turn: Turn, run: Run, step: WaitEvent) -> None:
     run_line(turn, run, "wait", "waiting", "awaiting-event", key=key_of(run), detail=step.event, until=until)
 
 
-def _park_at(turn: Turn, run: Run, at_ms: int, *, event: str | None = None) -> str | None:
-    at_ms, key = due_under(turn, run, at_ms, lambda ms: keys.wake_key(run.id, run.step_id or "", ms))
-    park(turn, run, at_ms, key, event=event)
-    return run.waiting and run.waiting.until
+def _park_at(turn: Turn, run: Run, at_ms: int, *, event: str | None = None) -> str:
+    return park(turn, run, at_ms, partial(keys.wake_key, run.id, run.step_id or ""), event=event)
 
 
 # --- code ---------------------------------------------------------------------------------------
