@@ -253,15 +253,22 @@ async def test_without_tools_the_schema_is_in_the_prompt() -> None:
 
 def test_enforceable_leaves_what_needs_no_change() -> None:
     """Only a nullable enum is written otherwise, at every depth; the given schema stays as it was."""
-    enum = {"type": ["string", "null"], "enum": ["a"]}
-    schema = {
-        "type": "object",
-        "properties": {"in": {"type": "object", "properties": {"x": enum}}, "n": {"type": "integer"}},
-    }
-    changed = enforceable(schema)
-    choice = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}
-    assert changed["properties"] == {"in": {"type": "object", "properties": {"x": choice}}, "n": {"type": "integer"}}
-    assert schema["properties"]["in"]["properties"]["x"] is enum
+    enum = {"type": ["string", "null"], "enum": ["a"], "description": "d"}
+    inner = {"type": "object", "properties": {"x": enum, "n": {"type": ["integer", "null"]}}}
+    schema = {"type": "object", "properties": {"in": inner}}
+    changed = enforceable(schema, lists=True)["properties"]["in"]["properties"]
+    choice = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}], "description": "d"}
+    assert changed == {"x": choice, "n": {"type": ["integer", "null"]}}
+    assert schema["properties"]["in"] is inner
+    assert inner["properties"]["x"] is enum
+
+
+def test_enforceable_without_lists_of_types() -> None:
+    """Where a provider knows no lists of types, all that is nullable is a choice."""
+    listed = {"type": ["array", "null"], "items": {"type": "string"}}
+    changed = enforceable({"type": "object", "properties": {"l": listed, "n": {"type": "integer"}}}, lists=False)
+    choice = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}
+    assert changed["properties"] == {"l": choice, "n": {"type": "integer"}}
 
 
 def test_one_model_object_serves_several_event_loops() -> None:

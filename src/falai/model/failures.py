@@ -33,7 +33,7 @@ _TRANSPORT: Final = frozenset({
     "RemoteProtocolError", "ProxyError",
 })  # fmt: skip
 _TRANSPORT_TEXT = re.compile(
-    r"connection (\w+ ){0,2}(refused|reset|aborted|closed)|broken pipe|unreachable|name resolution"
+    r"connection (\w+ ){0,2}(refused|reset|aborted|closed)|broken pipe|(?<!to be )unreachable|name resolution"
     r"|name or service not known|peer closed|server disconnected|ended (too )?early|incomplete (chunked )?read",
     re.IGNORECASE,
 )

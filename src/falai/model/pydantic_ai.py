@@ -148,20 +148,21 @@ class PydanticAIModel:
         return ProviderError(f"the reply is empty{why}", provider=self.name, kind="overload")
 
 
-def enforceable(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with each nullable enum as a choice of the enum and null.
+def enforceable(schema: Mapping[str, Any], *, lists: bool) -> dict[str, Any]:
+    """The schema as an enforcing provider can take it; `lists` says whether it knows lists of types.
 
-    Where a schema is enforced, an enum without null would make null impossible, and the model would
-    have to invent a value.
+    A nullable enum becomes a choice of the enum and null: an enum without null would make null
+    impossible, and the model would have to invent a value. Without `lists`, so does all that is nullable.
     """
     changed = dict(schema)
     if "properties" in changed:
-        changed["properties"] = {key: enforceable(value) for key, value in changed["properties"].items()}
+        changed["properties"] = {key: enforceable(value, lists=lists) for key, value in changed["properties"].items()}
     kinds = changed.get("type")
-    if "enum" not in changed or not isinstance(kinds, list) or "null" not in kinds:
+    if not isinstance(kinds, list) or (lists and "enum" not in changed):
         return changed
-    rest = [kind for kind in cast(list[str], kinds) if kind != "null"]
-    changed["anyOf"] = [{"type": rest[0], "enum": changed.pop("enum")}, {"type": "null"}]
+    shape = {key: changed.pop(key) for key in ("enum", "items") if key in changed}
+    kind = next(kind for kind in cast(list[str], kinds) if kind != "null")
+    changed["anyOf"] = [{"type": kind, **shape}, {"type": "null"}]
     del changed["type"]
     return changed
 
@@ -205,9 +206,9 @@ def _parameters(model: Upstream, request: ModelRequest) -> ModelRequestParameter
     ]
     if not request.schema:
         return ModelRequestParameters(function_tools=tools)
-    schema = enforceable(request.schema)
+    schema = enforceable(request.schema, lists=_knows_lists_of_types(model))
     output = OutputObjectDefinition(json_schema=schema, name=request.schema_name, strict=True)
-    if model.profile.get("supports_json_schema_output", False):
+    if _has_native_schemas(model, tools=bool(tools)):
         return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=output)
     if model.profile.get("supports_tools", True):
         answer = ToolDefinition(
@@ -221,6 +222,18 @@ def _parameters(model: Upstream, request: ModelRequest) -> ModelRequestParameter
             function_tools=tools, output_mode="tool", output_tools=[answer], allow_text_output=False
         )
     return ModelRequestParameters(output_mode="prompted", output_object=output, prompted_output_template=_PROMPTED)
+
+
+def _knows_lists_of_types(model: Upstream) -> bool:
+    """OpenAI's dialect does; what the library makes of such a list for others may fail."""
+    return "OpenAI" in getattr(model.profile.get("json_schema_transformer"), "__name__", "")
+
+
+def _has_native_schemas(model: Upstream, *, tools: bool) -> bool:
+    """Whether the answer's schema is the provider's to enforce; some models cannot do it beside tools."""
+    profile: Mapping[str, Any] = model.profile
+    beside_tools = profile.get("google_supports_tool_combination", True)
+    return bool(profile.get("supports_json_schema_output", False)) and (bool(beside_tools) or not tools)
 
 
 def _answer_tool(request: ModelRequest) -> str:
