@@ -357,6 +357,19 @@ def test_going_back_without_clearing_warns_once_an_edge(step: Any, count: int) -
     assert len([text for text in warnings(flow(SAY, step, {"id": "c", "say": "x"})) if "clear" in text]) == count
 
 
+@pytest.mark.parametrize(
+    ("step", "count"),
+    [
+        ({"collect": ["agreed"]}, 1), ({"collect": ["agreed", "name"]}, 0), ({"collect": ["agreed"], "ask": {"agreed": " "}}, 1),
+        ({"collect": ["name"], "ask": {"name": " "}}, 0), ({"collect": ["agreed"], "prompt": "p"}, 0),
+        ({"collect": ["agreed"], "question": "q"}, 0), ({"collect": []}, 0),
+    ],
+)  # fmt: skip
+def test_a_step_that_nothing_tells_how_to_ask(step: Any, count: int) -> None:
+    """W2, S-39 to S-41: an `ask` on the step or on the agent, for one of its fields, is enough; a blank one is none."""
+    assert len(warnings(flow({"id": "a", **step}))) == count
+
+
 def test_a_property_in_snake_case_is_recognised() -> None:
     """W6 with a hint; where the camelCase name has no meaning either, there is none."""
     step = {"id": "a", "collect": ["name"], "max_asks": 2, "else_": "end", "businessHours": True}

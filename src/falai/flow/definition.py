@@ -1,9 +1,9 @@
 """What an author writes, as frozen dataclasses: fields, triggers, steps, branches, flows.
 
 Nothing is checked in a constructor. A definition is turned into its wire form (`wire.py`), the one
-checker looks at that (`check.py`), and what passed comes back as these same classes, with every
-mapping that an author may have used turned into an object. So the rest of the house reads only
-these classes, and knows that they are right.
+checker looks at that (`shape.py`, `names.py`), and what passed comes back as these same classes,
+with every mapping that an author may have used turned into an object. So the rest of the house
+reads only these classes, and knows that they are right.
 
 Positional: the id and the step's body. Everything else is keyword-only and optional; `None` means
 "not set" (F-1.2). Wire names that are Python keywords have a trailing underscore.

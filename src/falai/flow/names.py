@@ -256,8 +256,9 @@ def _asks(step: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
         what = "question asks for nothing: collect is empty or not set"
         yield place.key("question").problem("question-without-collect", what, "List what it asks for in collect")
     fields = [scope.names.fields.get(slug) for slug in collect]
-    wordings = [asks.get(slug) or (field and field.ask) for slug, field in zip(collect, fields, strict=True)]
-    if collect and "prompt" not in step and "question" not in step and not any(w and w.strip() for w in wordings):
+    wordings = [asks.get(slug) for slug in collect] + [field.ask for field in fields if field]
+    silent = not any(wording and wording.strip() for wording in wordings)
+    if collect and silent and "prompt" not in step and "question" not in step:
         what = f"nothing says how to ask for {listing([quoted(slug) for slug in collect], 'and')}"
         yield place.key("collect").notice(what, "Give the step a prompt, or a field an ask")
 
