@@ -134,7 +134,7 @@ async def test_a_failing_reply_is_deferred_or_ends_the_run(answer: Answer, statu
     assert not result.messages
     assert len(server.requests) == 2
     assert bool(result.schedule) is (status == "deferred")
-    assert [run.flow_id for run in result.ended] == ([] if status == "deferred" else ["book"])
+    assert [ended.run.flow_id for ended in result.ended] == ([] if status == "deferred" else ["book"])
 
 
 @pytest.mark.parametrize("answer", [fails(429, "slow down"), fails(500, "oops"), cuts(), refuses(), raw(b"{broken")])

@@ -20,7 +20,7 @@ from falai.model.inputs import BranchQuestion
 from falai.model.port import ModelReply
 from falai.model.quoting import fenced, literal, written
 from falai.model.speak import speak
-from falai.model.tasks import Acted, Refused, Said
+from falai.model.tasks import Acted, Corrected, Refused, Said
 from falai.model.understand import understand_request
 from model.agents import on_floor, plan, speak_input, understand_input
 
@@ -86,6 +86,7 @@ def _speak(text: str, **changes: Any) -> str:
         "said": (Said(text, text),),
         "refused": (Refused("size", text),),
         "acted": (Acted("book", "failed", text),),
+        "corrected": (Corrected("size", text, text),),
         "instructions": (Instruction("Mind {{data.name}}."),),
     }
     effect = next(speak(AGENT, speak_input(AGENT, **{**given_, **changes})))

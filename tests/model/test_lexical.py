@@ -22,6 +22,7 @@ from falai.model.port import ModelRequest
 from falai.model.tasks import (
     Acted,
     BranchTask,
+    Corrected,
     FieldTask,
     FloorTask,
     FlowTask,
@@ -198,11 +199,17 @@ def test_without_a_zone_tomorrow_is_no_day() -> None:
 @pytest.mark.parametrize(
     ("text", "number"),
     [("we are 12", 12), ("twenty five", 25), ("somos três", 3), ("2 mil", 2000), ("1,500", 1500), ("1.500,50", 1500),
-     ("a dozen", 12), ("one", 1), ("a room", None), ("at 15:30", None), ("none", None), ("-3", -3)],
+     ("a dozen", 12), ("one", 1), ("a room", None), ("at 15:30", None), ("none", None), ("-3", -3), ("9" * 400, None)],
 )  # fmt: skip
 def test_numbers_in_digits_and_words(text: str, number: int | None) -> None:
     """An article is no number, nor is a time."""
     assert _value(text, "n", "integer", expected=True) == number
+
+
+@pytest.mark.parametrize(("text", "number"), [("mil e quinhentos", 1500), ("1,5", 1.5), ("2 mil", 2000)])
+def test_a_number_may_be_written_in_words(text: str, number: float) -> None:
+    """Words that add up are a whole number, whatever its type."""
+    assert _value(text, "n", "number", expected=True) == number
 
 
 def test_a_number_that_was_not_asked_for_needs_its_word() -> None:
@@ -350,6 +357,7 @@ def test_it_tells_the_truth_about_actions_and_values() -> None:
     assert SENTENCES["en"].did_not_work in failed_
     assert SENTENCES["en"].still_open in later
     assert SENTENCES["en"].unreadable in refused
+    assert _speak(corrected=(Corrected("day", "2026-12-01", "2026-12-04"),))["message"] == SENTENCES["en"].changed
     assert SENTENCES["en"].did_not_work not in _speak(acted=(Acted("book", "ok", None),))["message"]
 
 
@@ -459,7 +467,7 @@ async def test_a_clinic_works_by_plain_words() -> None:
     assert await says("a cleaning, on 2030-05-01") == "What is your name?"
     assert await says("how much is it?") == "60 euros."
     assert await says("Bob Stone") == "cleaning on 2030-05-01, right?"
-    assert await says("actually make it 2030-05-02") == "cleaning on 2030-05-02, right?"
+    assert await says("actually make it 2030-05-02") == "I have changed that. cleaning on 2030-05-02, right?"
     assert await says("no") == "Which day?"
     assert await says("2030-05-03") == "cleaning on 2030-05-03, right?"
     assert await says("yes") == "See you, Bob Stone!"

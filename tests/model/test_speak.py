@@ -18,7 +18,7 @@ from falai.model.effects import Speak, UseTools
 from falai.model.inputs import Deferred, SpeakInput, Spoken
 from falai.model.port import ModelReply, ModelRequest, ToolCall, Usage
 from falai.model.speak import speak
-from falai.model.tasks import Acted, Refused, Said, SpeakTask
+from falai.model.tasks import Acted, Corrected, Refused, Said, SpeakTask
 from falai.model.tools import run_tools
 from model.agents import idle_input, plan, run, speak_input
 
@@ -186,6 +186,12 @@ def test_what_the_actions_did_is_told() -> None:
     acted = (Acted("book", "failed", 'no "slot"\nleft'), Acted("notify", "ok", None))
     lines = _sections(_request(acted=acted).prompt)["Actions"].splitlines()
     assert lines[1:] == ['- book: failed, "no \\"slot\\"\\nleft"', "- notify: ok"]
+
+
+def test_corrected_values_are_told() -> None:
+    """The old value and the new one, so that the reply can say what was changed."""
+    lines = _sections(_request(corrected=(Corrected("size", "1-10", "11-50"),)).prompt)["Corrected values"].splitlines()
+    assert lines[1:] == ['- size: "1-10" is now "11-50"']
 
 
 def test_refused_values_are_told_to_every_speaker() -> None:

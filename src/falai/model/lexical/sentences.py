@@ -21,6 +21,7 @@ class Sentences:
     cannot_answer: str
     did_not_work: str
     still_open: str
+    changed: str
     unreadable: str
     hello_again: str
     ask: str
@@ -41,6 +42,7 @@ SENTENCES: Final[dict[Language, Sentences]] = {
         cannot_answer="I cannot answer that myself; I can only take things down.",
         did_not_work="I am sorry, that did not work.",
         still_open="That is not done yet; I will try it again.",
+        changed="I have changed that.",
         unreadable="I am afraid I could not use that.",
         hello_again="Hello, it is me again. Shall we go on?",
         ask="Please tell me: {}?",
@@ -59,6 +61,7 @@ SENTENCES: Final[dict[Language, Sentences]] = {
         cannot_answer="Isso eu não sei responder; só consigo anotar.",
         did_not_work="Desculpe, isso não funcionou.",
         still_open="Isso ainda não foi feito; vou tentar de novo.",
+        changed="Já mudei isso.",
         unreadable="Não consegui usar essa resposta.",
         hello_again="Olá, sou eu de novo. Vamos continuar?",
         ask="Por favor, me diga: {}?",
@@ -77,6 +80,7 @@ SENTENCES: Final[dict[Language, Sentences]] = {
         cannot_answer="Eso no lo sé responder; solo puedo tomar nota.",
         did_not_work="Lo siento, eso no funcionó.",
         still_open="Eso todavía no está hecho; lo intentaré de nuevo.",
+        changed="Ya lo cambié.",
         unreadable="No pude usar esa respuesta.",
         hello_again="Hola, soy yo otra vez. ¿Seguimos?",
         ask="Por favor, dígame: ¿{}?",

@@ -32,7 +32,7 @@ def _sentences(task: SpeakTask, values: dict[str, Any], stock: Sentences) -> Ite
     missing = [field for field in task.fields if values[field.key] is None]
     if _is_beyond(task, values):
         yield stock.cannot_answer
-    elif not missing:
+    elif not missing and not task.corrected:
         yield _closing(task, values, stock)
     if missing:
         yield _question(missing[0], stock)
@@ -52,6 +52,8 @@ def _truth(task: SpeakTask, stock: Sentences) -> Iterator[str]:
         yield stock.still_open
     if task.refused:
         yield stock.unreadable
+    if task.corrected:
+        yield stock.changed
 
 
 def _introduction(task: SpeakTask, stock: Sentences) -> Iterator[str]:

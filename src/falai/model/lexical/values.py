@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import Any, Final
 
+from falai.model.lexical.numbers import amount, numbers
 from falai.model.lexical.words import fold, polarity, stems, tokens, word_set
 from falai.model.tasks import FieldTask, Today
 
@@ -19,7 +20,6 @@ __all__ = ["form_of", "kind_of", "read_list", "read_value", "says_correction"]
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\+?\d[\d ().-]{5,}\d")
 _NEAR: Final = 25
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _NUMERIC_DATE = re.compile(r"\b(\d{1,2})[/.](\d{1,2})(?:[/.](\d{4}|\d{2}))?\b")
 _IN_DAYS = re.compile(r"\b(?:in|em|en|dentro de|daqui a) (\w+) (?:days?|dias?)\b")
@@ -29,27 +29,6 @@ _TIME = re.compile(
 )
 _NOON = re.compile(r"\b(noon|meio[- ]dia|mediodia)\b")
 
-_UNITS: Final = {
-    word: number
-    for number, words in enumerate((
-        "zero cero", "one a um uma un uno una", "two couple dois duas dos", "three tres", "four quatro cuatro",
-        "five cinco", "six seis", "seven sete siete", "eight oito ocho", "nine nove nueve", "ten dez diez",
-        "eleven onze once", "twelve doze doce dozen", "thirteen treze trece", "fourteen catorze quatorze catorce",
-        "fifteen quinze quince", "sixteen dezesseis dieciseis", "seventeen dezessete diecisiete",
-        "eighteen dezoito dieciocho", "nineteen dezenove diecinueve",
-    ))
-    for word in words.split()
-}  # fmt: skip
-_ARTICLES: Final = frozenset(("a", "um", "uma", "un", "una", "uno", "one"))
-_TENS: Final = {
-    word: number * 10
-    for number, words in enumerate(
-        ("twenty vinte veinte", "thirty trinta treinta", "forty quarenta cuarenta", "fifty cinquenta cincuenta",
-         "sixty sessenta sesenta", "seventy setenta", "eighty oitenta ochenta", "ninety noventa"), 2,
-    )
-    for word in words.split()
-}  # fmt: skip
-_SCALES: Final = {"hundred": 100, "cem": 100, "cien": 100, "k": 1000, "thousand": 1000, "mil": 1000}
 _MONTHS: Final = {
     word: month
     for month, words in enumerate((
@@ -158,7 +137,7 @@ def says_correction(text: str) -> bool:
 def _number(field: FieldTask, text: str, *, expected: bool) -> int | float | None:
     folded = fold(text)
     taken = [m.span() for pattern in (_ISO, _NUMERIC_DATE, _TIME, _EMAIL) for m in pattern.finditer(folded)]
-    found = [n for n in _numbers(folded) if not any(a <= n[1] < b for a, b in taken)]
+    found = [n for n in numbers(folded) if not any(a <= n[1] < b for a, b in taken)]
     about = stems(f"{field.slug.replace('_', ' ')} {field.description or ''}")
     words = [token.start() for token in tokens(folded) if not about.isdisjoint(stems(token[0]))]
     near = [(min(abs(word - n[2]) for word in words), n) for n in found] if words else []
@@ -166,37 +145,8 @@ def _number(field: FieldTask, text: str, *, expected: bool) -> int | float | Non
     return None if chosen is None else _typed(field.type, chosen[0])
 
 
-def _numbers(folded: str) -> Iterator[tuple[float, int, int]]:
-    """The numbers of a text, in digits or in words, with where they stand."""
-    pending: tuple[float, int, int] | None = None
-    for token in re.finditer(rf"{_NUMBER.pattern}|[a-z]+", folded):
-        word = token[0]
-        amount = _amount(word)
-        if pending and word in _SCALES:
-            pending = (max(pending[0], 1) * _SCALES[word], pending[1], token.end())
-        elif pending and amount is not None and word in _UNITS and pending[0] % 10 == 0 < pending[0] and amount < 10:
-            pending = (pending[0] + amount, pending[1], token.end())
-        elif word not in ("and", "e", "y"):
-            if pending:
-                yield pending
-            lone = word in _ARTICLES and word != "one"
-            pending = None if amount is None or lone else (amount, token.start(), token.end())
-    if pending:
-        yield pending
-
-
-def _amount(word: str) -> float | None:
-    if not word[-1].isdigit():
-        return _UNITS.get(word, _TENS.get(word, _SCALES.get(word) if word != "k" else None))
-    if re.fullmatch(r"-?\d{1,3}([.,]\d{3})+", word):
-        return float(re.sub("[.,]", "", word))
-    if whole := re.fullmatch(r"(-?\d{1,3}(?:[.,]\d{3})+)[.,](\d{1,2})", word):
-        return float(f"{re.sub('[.,]', '', whole[1])}.{whole[2]}")
-    return float(word.replace(",", ".")) if re.fullmatch(r"-?\d+([.,]\d+)?", word) else None
-
-
 def _typed(kind: str, number: float) -> int | float:
-    return int(number) if kind == "integer" or number.is_integer() else number
+    return int(number) if kind == "integer" or number == int(number) else number
 
 
 def _option(field: FieldTask, text: str) -> Any:
@@ -205,8 +155,8 @@ def _option(field: FieldTask, text: str) -> Any:
     best = max(field.enum or (), key=lambda option: _fit(option, field, words), default=None)
     if best is not None and _fit(best, field, words) > 0:
         return best
-    amounts = [amount for amount, _, _ in _numbers(fold(text))]
-    inside = (option for option in field.enum or () for amount in amounts if _holds(option, amount))
+    said = [number.value for number in numbers(fold(text))]
+    inside = (option for option in field.enum or () for number in said if _holds(option, number))
     return next(inside, None)
 
 
@@ -226,13 +176,13 @@ def _plain(text: str) -> str:
     return " ".join(token[0] for token in tokens(fold(text.replace("_", " "))))
 
 
-def _holds(option: Any, amount: float) -> bool:
+def _holds(option: Any, number: float) -> bool:
     bounds = [float(n) for n in re.findall(r"\d+", str(option))]
     if isinstance(option, int | float):
-        return option == amount
+        return option == number
     if len(bounds) == 2:
-        return bounds[0] <= amount <= bounds[1]
-    return len(bounds) == 1 and (amount >= bounds[0] if "+" in str(option) else amount == bounds[0])
+        return bounds[0] <= number <= bounds[1]
+    return len(bounds) == 1 and (number >= bounds[0] if "+" in str(option) else number == bounds[0])
 
 
 # --- days and times ---------------------------------------------------------------------------
@@ -280,8 +230,8 @@ def _relative_day(folded: str, now: date) -> str | None:
         if pattern.search(folded):
             return (now + timedelta(days=days)).isoformat()
     if found := _IN_DAYS.search(folded):
-        amount = _amount(found[1])
-        return None if amount is None or amount > 3650 else (now + timedelta(days=int(amount))).isoformat()
+        days = amount(found[1])
+        return None if days is None or days > 3650 else (now + timedelta(days=int(days))).isoformat()
     weekday = next((_WEEKDAYS[token[0]] for token in tokens(folded) if token[0] in _WEEKDAYS), None)
     return None if weekday is None else (now + timedelta(days=(weekday - now.weekday() - 1) % 7 + 1)).isoformat()
 
