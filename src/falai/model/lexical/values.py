@@ -7,7 +7,7 @@ shows neither counts only where it was asked for (`expected`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -230,8 +230,8 @@ def _relative_day(folded: str, now: date) -> str | None:
         if pattern.search(folded):
             return (now + timedelta(days=days)).isoformat()
     if found := _IN_DAYS.search(folded):
-        days = amount(found[1])
-        return None if days is None or days > 3650 else (now + timedelta(days=int(days))).isoformat()
+        ahead = amount(found[1])
+        return None if ahead is None or ahead > 3650 else (now + timedelta(days=int(ahead))).isoformat()
     weekday = next((_WEEKDAYS[token[0]] for token in tokens(folded) if token[0] in _WEEKDAYS), None)
     return None if weekday is None else (now + timedelta(days=(weekday - now.weekday() - 1) % 7 + 1)).isoformat()
 
