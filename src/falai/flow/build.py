@@ -45,6 +45,7 @@ class AgentOptions:
     goal: Any = None
     knowledge_base: Any = None
     timezone: Any = None
+    language: Any = None
     fields: Any = None
     flows: Any = ()
     actions: Any = None
@@ -148,6 +149,7 @@ def _plan(parts: _Parts, options: AgentOptions) -> AgentPlan:
         goal=options.goal,
         knowledge_base=options.knowledge_base,
         timezone=options.timezone,
+        language=(options.language or "").strip() or None,
         fields={slug: field for slug, field in parts.fields.items() if field},
         flows={flow["id"]: FlowPlan(flow_from_wire(_named(flow, parts.functions))) for flow in parts.flows},
         actions={name: action for name, action in parts.actions.items() if action},

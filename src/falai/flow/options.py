@@ -25,7 +25,7 @@ def check_options(options: Any) -> Iterator[Problem]:
         yield _AGENT.key("maxToolLoops").problem("bad-limit", what, "Write a whole number of 0 or more")
     if not isinstance(options.name, str) or not options.name.strip():
         yield _AGENT.key("name").problem("not-text", f"name is {show(options.name)}", "Write the assistant's name")
-    for key in ("persona", "goal"):
+    for key in ("persona", "goal", "language"):
         value = getattr(options, key)
         if value is not None and not isinstance(value, str):
             yield _AGENT.key(key).problem("not-text", f"{key} is {show(value)}", "Write text")

@@ -215,6 +215,8 @@ class AgentPlan:
     goal: str | None = None
     knowledge_base: Mapping[str, Any] | None = None
     timezone: str | None = None
+    language: str | None = None
+    """What replies are written in, whatever the customer writes; `None`: the customer's language."""
     fields: Mapping[str, FieldPlan] = field(default_factory=dict[str, FieldPlan])
     flows: Mapping[str, FlowPlan] = field(default_factory=dict[str, FlowPlan])
     actions: Mapping[str, ActionPlan] = field(default_factory=dict[str, ActionPlan])

@@ -12,7 +12,7 @@ from typing import Any
 
 from falai.errors import Problem
 from falai.flow.fields import read_events, read_fields, read_parameters
-from falai.flow.places import Place, is_list, is_object
+from falai.flow.places import Place, is_object
 from falai.flow.plan import AgentPlan, FieldPlan, ParamPlan
 from falai.flow.wire import action_name, to_wire
 from falai.session.jsontext import quoted, show
@@ -82,7 +82,7 @@ def read_registries(given: Mapping[str, Any]) -> tuple[Registries, list[Problem]
         events=tuple(events),
         conditions=tuple(given.get("conditions") or ()),
         tools=tuple(given.get("tools") or ()),
-        flows=tuple(flows) if is_list(flows) else None,
+        flows=None if flows is None else tuple(flows),
         descriptions=descriptions,
     )
     return registries, problems + found
