@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +25,13 @@ from falai.cli.typing_in import is_terminal, piped_lines, printing_while_typing,
 from falai.cli.words import Words
 from falai.model.names import resolve_model
 
-__all__ = ["ChatOptions", "ModelError", "run_chat"]
+__all__ = ["ChatError", "ChatOptions", "run_chat"]
 
 _SHOWN_TURNS = 5
 
 
-class ModelError(Exception):
-    """The model that was asked for cannot be had; the text says why."""
+class ChatError(Exception):
+    """There can be no chat; the text says why, for the person at the keyboard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,17 +47,27 @@ class ChatOptions:
 
 
 def run_chat(options: ChatOptions) -> None:
-    """Talks until the person leaves. Raises `LoadError` and `ModelError` before anything is opened."""
+    """Talks until the person leaves.
+
+    Raises `LoadError` when there is no such agent, `ChatError` when there is no such model, or when
+    the file cannot be used.
+    """
+    logging.getLogger("falai").addHandler(logging.NullHandler())  # warnings are shown as notes, not on stderr
     loaded = load_agent(options.agent)
     model = _model(options)
-    path = options.store or _home() / f"{_slug(loaded.agent.plan.name)}.sqlite"
-    file = ChatFile(path.resolve())
-    clock = ShiftedClock()
-    context = loaded.context(file.path.parent) if loaded.context else None
-    agent = with_model_and_clock(loaded.agent, model, clock)
-    with suppress(KeyboardInterrupt):
+    path = (options.store or _home() / f"{_slug(loaded.agent.plan.name)}.sqlite").resolve()
+    with closing(_opened(path)) as file, suppress(KeyboardInterrupt):
+        clock = ShiftedClock()
+        context = loaded.context(path.parent) if loaded.context else None
+        agent = with_model_and_clock(loaded.agent, model, clock)
         asyncio.run(_Chat(agent, clock, file, context).run(options))
-    file.close()
+
+
+def _opened(path: Path) -> ChatFile:
+    try:
+        return ChatFile(path)
+    except (sqlite3.Error, OSError) as error:
+        raise ChatError(f"the chat's file {path} cannot be used: {error}") from error
 
 
 class _Chat:
@@ -82,19 +94,20 @@ class _Chat:
         await self._file.initialize()
         session_id = self._session_id(options)
         self._greet(session_id)
+        logging.getLogger("falai").addHandler(_Notes(self._screen))
         with printing_while_typing():
             await self._conversation.open(session_id)
+            if self._clock.ahead_ms:
+                self._screen.time(self._clock.now_ms)
             await self._until_left()
 
     async def _until_left(self) -> None:
-        beside = [asyncio.create_task(work) for work in (self._conversation.run_timers(), self._read())]
-        try:
+        async with asyncio.TaskGroup() as group:
+            beside = [group.create_task(work) for work in (self._conversation.run_timers(), self._read())]
             while (line := await self._lines.get()) is not None:
                 await self._take(line)
-        finally:
             for task in beside:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _read(self) -> None:
         async for line in self._typed():
@@ -127,6 +140,8 @@ class _Chat:
         about = " It matches words and needs no key or network." if self._agent.model.name == "lexical" else ""
         self._screen.note(f"{self._agent.plan.name} speaks through the model {self._agent.model.name}.{about}")
         self._screen.note(f"The conversation is {session_id} in {self._file.path}. /help lists the commands.")
+        for warning in self._agent.warnings:
+            self._screen.note(f"Warning: {warning}")
         past = self._file.records(session_id, _SHOWN_TURNS)
         if past:
             self._screen.note("It goes on from here:")
@@ -135,19 +150,31 @@ class _Chat:
     def _status(self) -> str:
         due = self._file.next_due(self._conversation.session_id)
         timer = f" · next timer {self._words.time(due.at_ms)}" if due else ""
+        writing = f" · {self._agent.plan.name} is writing" if self._conversation.busy else ""
         held = " · the assistant is silenced" if self._conversation.silenced is not None else ""
-        return f" {self._words.time(self._clock.now_ms)}{timer}{held} · /help"
+        return f" {self._words.time(self._clock.now_ms)}{timer}{held}{writing} · /help"
+
+
+class _Notes(logging.Handler):
+    """Shows what the library logs, between the lines of the conversation."""
+
+    def __init__(self, screen: TerminalScreen) -> None:
+        super().__init__(logging.WARNING)
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._screen.note(f"({record.getMessage()})")
 
 
 def _model(options: ChatOptions) -> Any:
     if options.base_url is not None and options.model is None:
-        raise ModelError("--base-url says where, and --model what: name a model, such as --model openai:my-model")
+        raise ChatError("--base-url says where, and --model what: name a model, such as --model openai:my-model")
     if options.model is None:
         return None
     try:
         return resolve_model(options.model, base_url=options.base_url)
     except (ValueError, TypeError, ImportError) as error:
-        raise ModelError(str(error)) from error
+        raise ChatError(str(error)) from error
 
 
 def _home() -> Path:

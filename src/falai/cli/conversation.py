@@ -86,6 +86,11 @@ class Conversation:
         """Why the assistant may not speak, while the gate is closed."""
         return self._file.setting("silenced", self.session_id)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is being taken."""
+        return self._one_at_a_time.locked()
+
     # --- what comes in ------------------------------------------------------------------------
 
     async def say(self, text: str) -> None:

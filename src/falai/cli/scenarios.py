@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -18,8 +19,13 @@ __all__ = ["run_scenarios"]
 AS_WRITTEN, DIFFERENT, WRONG = 0, 1, 2
 
 
-def run_scenarios(paths: Sequence[Path], name_contains: str | None) -> int:
-    """Plays the cases of these files; the result is the program's exit code."""
+def run_scenarios(paths: Sequence[Path], name_contains: str | None, *, verbose: bool = False) -> int:
+    """Plays the cases of these files; the result is the program's exit code.
+
+    With `verbose` it also says which case is played, and what the library logs meanwhile.
+    """
+    if not verbose:
+        logging.getLogger("falai").addHandler(logging.NullHandler())
     console = Console(highlight=False, soft_wrap=True)
     try:
         cases = load_files(paths)
@@ -31,16 +37,25 @@ def run_scenarios(paths: Sequence[Path], name_contains: str | None) -> int:
         return WRONG
     chosen = [case for case in cases if name_contains is None or name_contains.lower() in case.name.lower()]
     if not chosen:
-        console.print(Text(f"none of {len(cases)} cases was chosen" if cases else "there is no case in these files"))
+        console.print(Text(clean(_nothing_to_play(len(cases), name_contains)), style="red"))
         return WRONG
-    differences = asyncio.run(_play(chosen))
+    differences = asyncio.run(_play(console if verbose else None, chosen))
     _show_differences(console, differences)
     _sum_up(console, chosen, differences)
     return DIFFERENT if differences else AS_WRITTEN
 
 
-async def _play(cases: Sequence[Case]) -> list[Difference]:
-    return [difference for case in cases for difference in await run_case(case)]
+async def _play(console: Console | None, cases: Sequence[Case]) -> list[Difference]:
+    differences: list[Difference] = []
+    for case in cases:
+        if console:
+            console.print(Text(clean(case.name), style="dim"))
+        differences += await run_case(case)
+    return differences
+
+
+def _nothing_to_play(count: int, name_contains: str | None) -> str:
+    return f"no name among the {count} cases contains {name_contains!r}" if count else "there is no case in these files"
 
 
 def _show_problems(console: Console, problems: Sequence[FileProblem]) -> None:

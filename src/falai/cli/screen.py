@@ -33,7 +33,7 @@ class TerminalScreen:
         self._name = clean(name)
         self._words = words
         self._paced = paced
-        self._console = Console(highlight=False, soft_wrap=True)
+        self._console = Console(highlight=False, soft_wrap=not paced)  # what is piped keeps its lines whole
 
     # --- the conversation ---------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ move = Flow(
     "move",
     name="Moving a visit",
     description="Moves a visit that is booked to another day and time.",
-    on=[OnMessage("wants to move a visit", "wants to reschedule", "wants another day for the visit", repeat="always")],
+    on=[OnMessage("wants to move a visit", "wants to reschedule", "wants to change a visit", repeat="always")],
     clear_on_start=["day", "time"],
     steps=[
         If("has", {"known": ["appointment"]}, else_="none"),
@@ -151,7 +151,7 @@ cancel = Flow(
     "cancel",
     name="Cancelling a visit",
     description="Cancels a visit that is booked, after asking once more.",
-    on=[OnMessage("wants to cancel a visit", "cannot come to the visit", repeat="always")],
+    on=[OnMessage("wants to cancel a visit", repeat="always")],
     clear_on_start=["sure"],
     steps=[
         If("has", {"known": ["appointment"]}, else_="none"),

@@ -1,0 +1,35 @@
+"""An agent whose action writes down its key, and then takes as long as a file is there."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from falai import ActionContext, ActionResult, Agent, Do, Flow, OnAnyMessage, Say, ok
+
+
+def work(ctx: ActionContext[Path]) -> ActionResult:
+    """Take a while."""
+    with (ctx.context / "keys.txt").open("a") as keys:
+        keys.write(f"{ctx.key}\n")
+    sys.stdout.write("WORKING\n")
+    sys.stdout.flush()
+    while (ctx.context / "busy").exists():
+        time.sleep(0.01)
+    return ok()
+
+
+agent = Agent[Path](
+    name="Slow",
+    model="lexical",
+    idle="silent",
+    actions=[work],
+    flows=[
+        Flow("job", on=[OnAnyMessage(repeat="always")], steps=[Do("work", work), Say("done", "It is done.")]),
+    ],
+)
+
+
+def chat_context(folder: Path) -> Path:
+    return folder
