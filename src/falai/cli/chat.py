@@ -8,8 +8,8 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Generator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,12 +94,14 @@ class _Chat:
         await self._file.initialize()
         session_id = self._session_id(options)
         self._greet(session_id)
-        logging.getLogger("falai").addHandler(_Notes(self._screen))
-        with printing_while_typing():
-            await self._conversation.open(session_id)
-            if self._clock.ahead_ms:
-                self._screen.time(self._clock.now_ms)
-            await self._until_left()
+        try:
+            with printing_while_typing(), _logging_to(self._screen):
+                await self._conversation.open(session_id)
+                if self._clock.ahead_ms:
+                    self._screen.time(self._clock.now_ms)
+                await self._until_left()
+        finally:
+            await _close(self._agent.model)
 
     async def _until_left(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -155,9 +157,26 @@ class _Chat:
         return f" {self._words.time(self._clock.now_ms)}{timer}{held}{writing} · /help"
 
 
-class _Notes(logging.Handler):
-    """Shows what the library logs, between the lines of the conversation."""
+async def _close(model: object) -> None:
+    """Lets go of connections, if the model keeps any: a port need not."""
+    aclose = getattr(model, "aclose", None)
+    if aclose is not None:
+        await aclose()
 
+
+@contextmanager
+def _logging_to(screen: TerminalScreen) -> Generator[None]:
+    """Shows what the library logs between the lines of the conversation."""
+    handler = _Notes(screen)
+    logger = logging.getLogger("falai")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Notes(logging.Handler):
     def __init__(self, screen: TerminalScreen) -> None:
         super().__init__(logging.WARNING)
         self._screen = screen
