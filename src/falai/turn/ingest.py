@@ -9,7 +9,7 @@ from falai.flow.plan import FlowPlan, branches_of, target_of
 from falai.session.dates import iso, read_date
 from falai.session.inputs import Event, Message, Start, Wake
 from falai.session.keys import is_blank_id, parse_silence_key
-from falai.session.model import Run
+from falai.session.model import Run, Waiting
 from falai.turn.advance import unpark
 from falai.turn.follow import follow
 from falai.turn.lines import label, run_line, turn_line
@@ -71,7 +71,7 @@ def _release_by_reply(turn: Turn) -> None:
     """The customer wrote: timer waits that have an `else` are over (T-5.3)."""
     for run in tuple(turn.session.runs):
         flow, step = _standing(turn, run)
-        if flow is None or not isinstance(step, Wait) or step.else_ is None or not _parked_on(run, "timer"):
+        if flow is None or not isinstance(step, Wait) or step.else_ is None or not _park_of(turn, run, "timer"):
             continue
         unpark(run)
         target = _reply_target(turn, run, step)
@@ -162,7 +162,8 @@ def _event(turn: Turn, event: Event) -> None:
 def _release_by_event(turn: Turn, event: Event) -> None:
     """Runs that wait for this event go on (T-5.12)."""
     for run in tuple(turn.session.runs):
-        if not _parked_on(run, "event") or run.waiting is None or run.waiting.event != event.name:
+        park = _park_of(turn, run, "event")
+        if park is None or park.event != event.name:
             continue
         unpark(run)
         flow, step = _standing(turn, run)
@@ -197,5 +198,7 @@ def _standing(turn: Turn, run: Run) -> tuple[FlowPlan | None, Step | None]:
     return flow, None if flow is None else flow.step(run.step_id)
 
 
-def _parked_on(run: Run, kind: Literal["timer", "event"]) -> bool:
-    return run.status == "waiting" and run.waiting is not None and run.waiting.kind == kind
+def _park_of(turn: Turn, run: Run, kind: Literal["timer", "event"]) -> Waiting | None:
+    """What a run is parked on, if it is of this kind. The run may have ended since the list was looked at."""
+    parked = run.waiting if run.status == "waiting" and turn.is_live(run) else None
+    return parked if parked is not None and parked.kind == kind else None
