@@ -69,8 +69,10 @@ class Agent(Generic[C]):
 
     `model` is a model string (`"openai:gpt-5-mini"`, `"lexical"`), a port of your own
     (`falai.model.Model`), or a model of pydantic-ai. `timezone` is an IANA name: the day that the
-    prompts speak of is the day there (F-19.4). `business_hours(at, context)` gives the earliest
-    working moment that is not before `at` (F-11.5). `clock` gives "now", read once a turn.
+    prompts speak of is the day there (F-19.4). `language`, a name or a tag ("Portuguese", "pt-BR"),
+    is what replies are written in; without it they follow the customer. `business_hours(at, context)`
+    gives the earliest working moment that is not before `at` (F-11.5). `clock` gives "now", read once
+    a turn.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Agent(Generic[C]):
         persona: str | None = None,
         goal: str | None = None,
         timezone: str | None = None,
+        language: str | None = None,
         fields: Mapping[str, Field | Mapping[str, Any]] | type[Any] | None = None,
         flows: Sequence[Flow | Mapping[str, Any]] = (),
         actions: Sequence[ActionFunction | Action] | Mapping[str, ActionFunction | Action] | None = None,
@@ -101,7 +104,7 @@ class Agent(Generic[C]):
         port, problems = _port(model)
         self.plan, self.warnings = build_plan(
             AgentOptions(
-                name=name, persona=persona, goal=goal, timezone=timezone, fields=fields, flows=flows,
+                name=name, persona=persona, goal=goal, timezone=timezone, language=language, fields=fields, flows=flows,
                 actions=actions, events=events, conditions=conditions, tools=tools, instructions=instructions,
                 knowledge_base=knowledge_base, idle=idle, business_hours=business_hours, clock=clock,
                 max_tool_loops=max_tool_loops, compaction=compaction, problems=problems,

@@ -35,10 +35,11 @@ class Answer:
 
 @dataclass
 class ChatServer:
-    """A running server: its address, and the bodies that came in."""
+    """A running server: its address, and the bodies that came in, read and as they were sent."""
 
     base_url: str
     requests: list[dict[str, Any]]
+    bodies: list[bytes]
     left: list[Answer]
 
 
@@ -79,13 +80,14 @@ def raw(body: bytes) -> Answer:
 def chat_server(answers: Sequence[Answer]) -> Iterator[ChatServer]:
     """A server that gives these answers, for as long as the context lasts."""
     seen: list[dict[str, Any]] = []
+    bodies: list[bytes] = []
     left = list(answers)
-    handler = type("Handler", (_Handler,), {"seen": seen, "left": left})
+    handler = type("Handler", (_Handler,), {"seen": seen, "bodies": bodies, "left": left})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield ChatServer(f"http://127.0.0.1:{server.server_port}/v1", seen, left)
+        yield ChatServer(f"http://127.0.0.1:{server.server_port}/v1", seen, bodies, left)
     finally:
         server.shutdown()
         server.server_close()
@@ -119,10 +121,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 65536  # head and body in one packet, or each request waits for a delayed acknowledgement
     seen: ClassVar[list[dict[str, Any]]]
+    bodies: ClassVar[list[bytes]]
     left: ClassVar[list[Answer]]
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        body = json.loads(self.bodies[-1])
         self.seen.append(body)
         answer = self.left.pop(0) if self.left else Answer(status=418, body=b"nobody foresaw this request")
         if answer.status == 0:

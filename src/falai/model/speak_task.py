@@ -46,6 +46,7 @@ def speak_task(plan: AgentPlan, given: SpeakInput) -> SpeakTask:
         said=given.said,
         acted=given.acted,
         fixed_after=given.fixed_after,
+        language=plan.language,
     )
 
 

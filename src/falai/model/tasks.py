@@ -183,6 +183,8 @@ class SpeakTask:
     said: tuple[Said, ...]
     acted: tuple[Acted, ...]
     fixed_after: str | None
+    language: str | None = None
+    """The agent's fixed language, a name or a tag; `None`: the customer's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from falai.model.lexical.judging import judge
-from falai.model.lexical.sentences import SENTENCES, Language
+from falai.model.lexical.sentences import SENTENCES, Language, language_of
 from falai.model.lexical.speaking import reply
 from falai.model.port import ModelChunk, ModelReply, ModelRequest
 from falai.model.tasks import SpeakTask, SummaryTask, UnderstandTask
@@ -21,7 +21,7 @@ __all__ = ["LexicalModel"]
 
 
 class LexicalModel:
-    """Answers from the task's plain data, in the agent's language: `en`, `pt` or `es`.
+    """Answers from the task's plain data, in `en`, `pt` or `es`: in the agent's `language` if it is one of them.
 
     It calls no tools, and never says an `ask` or a `prompt`. Raises `ValueError` for another language.
     """
@@ -51,7 +51,7 @@ class LexicalModel:
     def _envelope(self, task: UnderstandTask | SpeakTask, request: ModelRequest) -> dict[str, Any]:
         if isinstance(task, UnderstandTask):
             return judge(task)
-        return reply(task, request.history, SENTENCES[self.language])
+        return reply(task, request.history, SENTENCES[language_of(task.language) or self.language])
 
 
 def _digest(task: SummaryTask) -> str:

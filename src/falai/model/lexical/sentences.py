@@ -5,9 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["SENTENCES", "Language", "Sentences"]
+from falai.model.lexical.words import fold, tokens
+
+__all__ = ["SENTENCES", "Language", "Sentences", "language_of"]
 
 Language = Literal["en", "pt", "es"]
+_NAMES: Final[dict[str, Language]] = {
+    "en": "en", "english": "en", "ingles": "en",
+    "pt": "pt", "portuguese": "pt", "portugues": "pt",
+    "es": "es", "spanish": "es", "espanol": "es", "castellano": "es",
+}  # fmt: skip
+
+
+def language_of(name: str | None) -> Language | None:
+    """The language that a name ("Portuguese", "Brazilian Portuguese") or a tag ("pt-BR") means, if it is one of these."""
+    return next((_NAMES[token[0]] for token in tokens(fold(name or "")) if token[0] in _NAMES), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
