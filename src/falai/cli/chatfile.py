@@ -19,8 +19,9 @@ from typing import Any
 import msgspec
 
 from falai.cli.records import TurnRecord
-from falai.session.dates import to_ms
+from falai.session.dates import read_date, to_ms
 from falai.session.jsontext import json_text
+from falai.session.model import Session
 from falai.store.sqlite import SQLiteStore
 from falai.turn.result import ScheduledWake, TurnResult
 
@@ -102,10 +103,13 @@ class ChatFile:
         with self._transaction():
             if result.changed:
                 await self.store.save(result.session, result.session.version)
-            self._arm(session_id, result.schedule)
+                self._arm(session_id, result.schedule)
+                self._spend_stale(result.session)
             self._spend(session_id, record.input.get("wake"))
             self._db.execute("DELETE FROM chat_incoming WHERE n = ?", (incoming,))
-            self._db.execute("INSERT INTO chat_turns (session_id, record) VALUES (?, ?)", (session_id, _json(record)))
+            if not record.repeated:
+                turn = (session_id, _json(record))
+                self._db.execute("INSERT INTO chat_turns (session_id, record) VALUES (?, ?)", turn)
 
     def records(self, session_id: str, last: int) -> list[TurnRecord]:
         """The last turns, oldest first."""
@@ -170,6 +174,14 @@ class ChatFile:
 
     def _spend(self, session_id: str, key: str | None) -> None:
         self._db.execute("UPDATE chat_wakes SET spent = 1 WHERE session_id = ? AND key = ?", (session_id, key))
+
+    def _spend_stale(self, session: Session) -> None:
+        """Drops the timers that would be ignored for certain (T-5.5, T-5.8): nobody should wait for them."""
+        counting = {run.waiting.key for run in session.runs if run.waiting}
+        silence = f":{read_date(session.last_assistant_at)}"
+        for due in self.timers(session.id):
+            if due.key not in counting and not (due.key.startswith("silence:") and due.key.endswith(silence)):
+                self._spend(session.id, due.key)
 
     @contextmanager
     def _transaction(self) -> Generator[None]:

@@ -169,7 +169,8 @@ class Conversation:
         except Exception as error:  # noqa: BLE001  a predicate or the business hours raised: the author reads it here
             self._screen.trouble(f"The agent's own code raised {type(error).__name__}: {error}")
         else:
-            await self._screen.turn(record)
+            if not record.repeated:
+                await self._screen.turn(record)
             return True
         return False
 

@@ -54,6 +54,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[Refused, ...]
     changes: tuple[Changed, ...]
     model_calls: int
+    repeated: bool = False
+    """A message that had its turn before, perhaps in another program (T-5.1): not worth keeping or showing."""
 
     @property
     def heard(self) -> str | None:
@@ -73,4 +75,5 @@ def record_of(input: Mapping[str, Any], result: TurnResult, at: str) -> TurnReco
         refused=tuple(Refused(start.flow_id, start.message) for start in result.skipped),
         changes=tuple(Changed(change.field, change.new, change.source) for change in result.changes),
         model_calls=result.llm_calls,
+        repeated="message" in input and not result.changed,
     )

@@ -96,8 +96,8 @@ class Words:
         yield from ((end.flow, f"The flow is over: {_end(end)}.") for end in record.ended)
         yield from ((refused.flow, f"It did not begin: {refused.message}") for refused in record.refused)
         for change in record.changes:
-            new = "forgotten" if change.new is None else show(change.new)
-            yield change.field, f"Now {new}, {_SOURCES.get(change.source, change.source)}."
+            new = "Forgotten" if change.new is None else f"Now {show(change.new)}"
+            yield change.field, f"{new}, {_SOURCES.get(change.source, change.source)}."
 
     def run(self, run: Run) -> str:
         """How a run is doing."""

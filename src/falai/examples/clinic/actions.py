@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from math import ceil
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -78,8 +79,8 @@ def hold_on(ctx: ActionContext[Clinic]) -> ActionResult:
     if visit is None:
         return skipped("there is no visit any more")
     begin = datetime.combine(visit.day, datetime.strptime(visit.time, "%H:%M").time(), _HERE)  # noqa: DTZ007  # a time only
-    left = (begin - timedelta(days=1) - ctx.now) // timedelta(seconds=1)
-    return defer(f"{left}s", "until the day before the visit") if left > 0 else ok()
+    seconds = ceil((begin - timedelta(days=1) - ctx.now).total_seconds())
+    return defer(f"{seconds}s", "until the day before the visit") if seconds > 0 else ok()
 
 
 @action(name="callPerson")
