@@ -182,4 +182,4 @@ def _leads_back(run: Run, branch: Branch) -> bool:
     """Whether a staying run would go where it has been; a `{flow}` target never does."""
     target = target_of(branch.then)
     step_id = target.step if isinstance(target, To) else target
-    return step_id == "end" or (isinstance(step_id, str) and step_id in run.visits)
+    return step_id == "end" or (isinstance(step_id, str) and run.visits.get(step_id, 0) > 0)
