@@ -137,12 +137,12 @@ def test_a_waiting_run_without_its_park_stays_where_it_is():
         assert chat.statuses == {"a": "waiting"}
 
 
-def test_a_date_that_cannot_be_read_is_there():
-    """T-5.5, B-2.8: with an unreadable `setAt` the customer has not written since, whatever `startedAt` says."""
+def test_a_wait_whose_date_cannot_be_read():
+    """T-5.5, B-2.8: with an unreadable `setAt` the customer has not written since; `startedAt` stands in for none."""
     chat = Chat(Flow("a", steps=[Wait("w", "1d", else_="late"), Say("on", "on", then="end"), Say("late", "late")]))
-    for set_at in ("", "yesterday"):
+    for set_at, sent in [("yesterday", "on"), ("", "late")]:
         waits = _run("a", "w", "waiting", waiting=_parked(key="wake", set_at=set_at))
-        assert said(chat.wake("wake", session=_blob(waits, last_user_at=NOW))) == ["on"]
+        assert said(chat.wake("wake", session=_blob(waits, last_user_at=NOW))) == [sent]
 
 
 def test_a_suspended_run_without_a_date_counts_from_its_start():

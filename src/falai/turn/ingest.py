@@ -104,7 +104,7 @@ def _wake(turn: Turn, key: str) -> None:
     if run is None or run.waiting is None:
         _ignore(turn, "stale-wake", key)
         return
-    set_at = run.waiting.set_at
+    set_at = run.waiting.set_at or run.started_at
     unpark(run)
     turn.floor = run.id
     flow, step = _standing(turn, run)
