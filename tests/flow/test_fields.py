@@ -126,6 +126,16 @@ def test_a_wrong_definition_is_named_with_its_property(definition: Any, path: st
     assert [(p, named in what) for p, what in problems(definition)] == [(path, True)]
 
 
+def test_what_pydantic_cannot_take_is_said_in_its_words() -> None:
+    """F-19.3, F-2.2: the first line of its reason."""
+
+    class Odd:
+        pass
+
+    ((_, what),) = problems(Field(Odd))
+    assert "Unable to generate pydantic-core schema" in what
+
+
 def test_every_problem_of_a_definition_is_found_and_its_name_stays() -> None:
     """F-19.5: all at once; a field whose definition is wrong is there all the same."""
     plans, found = read_fields({"a": {"type": "x", "enum": [], "ask": 5, "correct": None}, "b": {"type": "string"}})

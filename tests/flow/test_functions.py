@@ -113,6 +113,16 @@ def test_what_the_types_refuse_is_a_failed_action(given: dict[str, Any], words: 
     assert all(word in result.failed for word in words)
 
 
+def test_alternatives_without_none_are_required() -> None:
+    """Only None among a type's alternatives, or a default, makes a parameter optional."""
+
+    def pay(ctx: Any, amount: int | float) -> ActionResult:
+        return ok(str(amount))
+
+    assert planned(pay).parameters == (ParamPlan("amount", "number"),)
+    assert planned(pay).run(None, {"amount": 1.5}) == ok("1.5")
+
+
 def test_data_wins_over_the_signature() -> None:
     """F-12.2: with `parameters` the function gets what it is given, unlooked at."""
 

@@ -25,6 +25,13 @@ def test_a_working_moment_stays_and_any_other_goes_to_the_next_opening() -> None
     assert hours(at("2026-09-24T12:00:00+00:00")) == at("2026-09-28T09:00:00+00:00")
 
 
+def test_monday_to_friday_is_the_default() -> None:
+    """F-11.6: of the weekdays."""
+    hours = BusinessHours("09:00", "18:00")
+    assert hours(at("2026-09-25T12:00:00+00:00")) == at("2026-09-25T12:00:00+00:00")
+    assert hours(at("2026-09-26T12:00:00+00:00")) == at("2026-09-28T09:00:00+00:00")
+
+
 def test_a_moment_without_a_zone_is_utc() -> None:
     """B-2.6."""
     assert BusinessHours("09:00", "18:00")(datetime(2026, 9, 21, 1)) == at("2026-09-21T09:00:00+00:00")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from datetime import date, time
+from decimal import Decimal
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import StringConstraints
 
+from falai.flow.definition import Field
+from falai.flow.fields import read_fields
 from falai.flow.plan import FieldPlan
 from falai.flow.values import Coerced, coerce_field, in_enum, is_known, is_number, to_boolean, to_number
 from strategies_flow import json_values
@@ -105,6 +110,30 @@ def test_the_richer_type_judges_last_and_says_why() -> None:
     assert coerce_field(field, "x") == Coerced(None, "bad-value", "not ok")
     assert coerce_field(field, "boom") == Coerced(None, "bad-value", "ZeroDivisionError")
     assert coerce_field(FieldPlan("f", "string", enum=("a",), validate=strict), "x").reason is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "raw", "stored"),
+    [
+        (date, "２０２６-０９-２０", "2026-09-20"),
+        (date, "\u00a02026-09-20\u00a0", "2026-09-20"),
+        (time, "١٥:٣٠", "15:30:00"),
+        (Decimal, "１.５", "1.5"),
+        (Annotated[str, StringConstraints(pattern="^[A-Z]-[0-9]+$")], "Ｒ-１２", "R-12"),
+        (Annotated[str, StringConstraints(max_length=9)], " ９１\u00a0２ ", " ９１\u00a0２ "),
+    ],
+)
+def test_a_richer_type_takes_other_digits_and_spaces(type_: Any, raw: str, stored: str) -> None:
+    """What a type refuses as it is gets a second try in plain characters; what it takes is stored as given (F-3.4)."""
+    fields, problems = read_fields({"f": Field(type_)})
+    assert problems == []
+    assert fields["f"] is not None
+    assert coerce_field(fields["f"], raw) == Coerced(stored)
+
+
+def test_a_plain_text_is_stored_as_given() -> None:
+    """No digit of a text is touched (F-3.4)."""
+    assert coerce_field(FIELD, " ９\u00a0١ ").value == " ９\u00a0١ "
 
 
 @pytest.mark.property
