@@ -10,21 +10,24 @@ from typing import Any
 
 import pytest
 
-from falai import Collect, Do, Flow, Message, OnMessage, Say, Start, Tool, TurnResult
+from falai import Agent, Collect, Do, Flow, Message, OnMessage, Say, Start, Tool, TurnResult
 from falai.agent import Delta, Done
 from falai.errors import ProviderError
 from falai.model.port import ModelChunk, ModelReply, ModelRequest, ToolCall
 from falai.session.model import Session
 from falai.testing.scripted import Pieces
 from turn.chat import Chat, lines, said
+from turn.conversation import play
 
 ASK = Flow("ask", steps=[Say("hi", "Welcome."), Collect("c", ["name"], prompt="Ask.")])
 ANY_ARGUMENTS: Mapping[str, Any] = {"type": "object"}
 
 
-async def _streamed(chat: Chat, given: Any, **around: Any) -> tuple[list[str], TurnResult]:
+async def _streamed(
+    agent: Agent[Any], given: Any, session_id: str = "s1", **around: Any
+) -> tuple[list[str], TurnResult]:
     """The words, and the result, which is the last item and the only one of its kind."""
-    items = [item async for item in chat.agent.turn_stream("s1", given, **around)]
+    items = [item async for item in agent.turn_stream(session_id, given, **around)]
     *deltas, done = items
     assert isinstance(done, Done)
     return [delta.text for delta in deltas if isinstance(delta, Delta)], done.result
@@ -80,23 +83,43 @@ async def test_the_result_is_that_of_the_turn():
     plain.model.feed("speak", {"message": "Your name?"})
     streamed.model.feed("speak", Pieces(['{"mes', 'sage":"Your', ' name?"}']))
     whole = await plain.agent.turn("s1", Start("ask", "k1"))
-    words, result = await _streamed(streamed, Start("ask", "k1"))
+    words, result = await _streamed(streamed.agent, Start("ask", "k1"))
     assert result == whole
     assert result.to_wire() == whole.to_wire()
     assert words == ["Your", " name?"]
     assert said(result) == ["Welcome.", "Your name?"]
 
 
+@pytest.mark.property
+async def test_every_turn_of_a_random_conversation_streams_its_result(full: bool):
+    """T-20.1, T-20.4, T-20.7: the same result, or the same exception; with one round the words are the reply."""
+    for seed in range(1_000 if full else 60):
+        async for played in play(seed):
+            given = played.given
+            played.world.begin(given)
+            around = {"session": given.session, "history": given.history, **given.around}
+            running = _streamed(played.agent, given.input, given.session_id, **around)
+            if played.error is not None:
+                with pytest.raises(type(played.error)):
+                    await running
+                continue
+            words, result = await running
+            assert result == played.result, seed
+            replies = [message.text for message in result.messages if message.kind == "ai"]
+            if sum(request.schema_name == "speak" for request in played.requests) == 1 and replies:
+                assert "".join(words) == replies[0], seed
+
+
 async def test_without_a_speaker_there_is_only_the_result():
     """T-20.3: also for an ignored input, and for a fixed question (T-20.2)."""
     fixed = Flow("fixed", steps=[Collect("c", ["name"], question="And you are?")])
     chat = Chat(fixed, idle="silent")
-    assert (await _streamed(chat, Message("hi", "m1")))[0] == []
-    words, result = await _streamed(chat, Start("fixed", "k1"))
+    assert (await _streamed(chat.agent, Message("hi", "m1")))[0] == []
+    words, result = await _streamed(chat.agent, Start("fixed", "k1"))
     assert (words, said(result)) == ([], ["And you are?"])
     session = Session.fresh("s1")
     session.inputs = ["m1"]
-    words, result = await _streamed(chat, Message("hi", "m1"), session=session)
+    words, result = await _streamed(chat.agent, Message("hi", "m1"), session=session)
     assert (words, lines(result)) == ([], ["wait/skipped/duplicate-input"])
 
 
@@ -106,7 +129,7 @@ async def test_words_beside_a_tool_call_are_streamed_only():
     chat = Chat(ASK, tools=[look])
     chat.model.feed("speak", ModelReply(message="One moment. ", tool_calls=(ToolCall("look", {}),)))
     chat.model.feed("speak", {"message": "Your name?"})
-    words, result = await _streamed(chat, Start("ask", "k1"))
+    words, result = await _streamed(chat.agent, Start("ask", "k1"))
     assert words == ["One moment. ", "Your name?"]
     assert said(result) == ["Welcome.", "Your name?"]
     assert (result.llm_calls, [call.name for call in result.calls]) == (2, ["speak", "speak"])
@@ -121,7 +144,7 @@ async def test_a_stream_that_breaks_is_a_failed_call(then: Any):
             async for chunk in super().stream(request):
                 yield ModelChunk(chunk.delta, chunk.accumulated)
 
-    words, result = await _streamed(Chat(model=Cut(['{"message":"Good mor'], then=then)), Message("hi", "m1"))
+    words, result = await _streamed(Chat(model=Cut(['{"message":"Good mor'], then=then)).agent, Message("hi", "m1"))
     assert words == ["Good mor"]
     assert lines(result) == ["idle/deferred/provider-unavailable"]
     assert (said(result), result.llm_calls) == ([], 1)
@@ -131,10 +154,10 @@ async def test_what_raises_in_a_turn_raises_out_of_the_iteration():
     """T-20.7: bad input, and a failed understanding call, before the first word."""
     chat = Chat(Flow("a", on=[OnMessage("wants")], steps=[Say("s", "x")]))
     with pytest.raises(ValueError, match="message, wake, event and start"):
-        await _streamed(chat, {})
+        await _streamed(chat.agent, {})
     chat.model.feed("understand", ProviderError("down", kind="overload"))
     with pytest.raises(ProviderError, match="down"):
-        await _streamed(chat, Message("hi", "m1"))
+        await _streamed(chat.agent, Message("hi", "m1"))
 
 
 # --- consumers that stop ------------------------------------------------------------------------
@@ -172,7 +195,9 @@ async def test_cancelling_a_model_call_goes_out(streamed: bool):
     wire, session = Wire([], then="block"), Session.fresh("s1")
     chat = Chat(model=wire)
     given = Message("hi", "m1")
-    running = _streamed(chat, given, session=session) if streamed else chat.agent.turn("s1", given, session=session)
+    running = (
+        _streamed(chat.agent, given, session=session) if streamed else chat.agent.turn("s1", given, session=session)
+    )
     await _cancelled(running, wire.begun)
     assert session == Session.fresh("s1")
 
