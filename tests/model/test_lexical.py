@@ -474,3 +474,26 @@ async def test_a_clinic_works_by_plain_words() -> None:
     assert booked == [("cleaning", "2030-05-03")]
     assert await says("I want to book another appointment") == "cleaning on 2030-05-03, right?"
     assert SENTENCES["en"].did_not_work in await says("yes")
+
+
+# --- other ways of writing --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "slug", "kind", "value"),
+    [
+        ("somos ４５", "people", "integer", 45),
+        ("٤", "people", "integer", 4),
+        ("−3", "n", "integer", -3),
+        ("1\u00a0500", "n", "integer", 1500),
+        ("12\u202f500 people", "people", "integer", 12500),
+        ("２４/１２", "day", "string", "2026-12-24"),
+        ("at ３ pm", "time", "string", "15:00"),
+        ("in\u00a0two\u00a0days", "day", "string", "2026-12-02"),
+        ("call ９１２ ３４５ ６７８", "phone", "string", "９１２ ３４５ ６７８"),
+        ("ana＠acme.example", "email", "string", "ana＠acme.example"),
+    ],
+)
+def test_digits_and_spaces_of_other_scripts_are_read(text: str, slug: str, kind: str, value: Any) -> None:
+    """Full-width forms, digits of other scripts and non-breaking spaces; a text is handed on as it was given."""
+    assert _value(text, slug, kind, expected=True) == value

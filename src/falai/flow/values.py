@@ -72,7 +72,7 @@ def is_number(value: object) -> bool:
 
 def to_number(text: str) -> int | float | None:
     """The number that a customer's way of writing means, or `None` (F-3.5)."""
-    plain = _ascii_digits(unicodedata.normalize("NFKC", text)).strip().replace(",", ".", 1)
+    plain = _plain(text).replace(",", ".", 1)
     found = _NUMBER.fullmatch(plain)
     if found is None:
         return None
@@ -118,16 +118,25 @@ _COERCIONS: dict[str, Callable[[object], Any]] = {
 
 
 def _validated(validate: Callable[[Any], Any], value: Any) -> Coerced:
-    try:
-        return Coerced(validate(value))
-    except Exception as error:  # noqa: BLE001  # a validation that raises refuses the value (F-19.3)
-        return Coerced(code="bad-value", reason=str(error) or type(error).__name__)
+    """The value as its type stores it. A text that the type refuses gets a second try in plain characters."""
+    reason = ""
+    for spelling in dict.fromkeys((value, _plain(value))) if isinstance(value, str) else (value,):
+        try:
+            return Coerced(validate(spelling))
+        except Exception as error:  # noqa: BLE001  # a validation that raises refuses the value (F-19.3)
+            reason = str(error) or type(error).__name__
+    return Coerced(code="bad-value", reason=reason)
 
 
 def _kind(value: object) -> object:
     if isinstance(value, bool):
         return bool
     return float if isinstance(value, int | float) else type(value)
+
+
+def _plain(text: str) -> str:
+    """Without what an input method adds: full-width forms, digits of other scripts, special spaces, outer space."""
+    return _ascii_digits(unicodedata.normalize("NFKC", text)).strip()
 
 
 def _ascii_digits(text: str) -> str:

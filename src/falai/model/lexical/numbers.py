@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 __all__ = ["Found", "amount", "numbers"]
 
-_TOKEN = re.compile(r"-?\d+(?:[.,]\d+)*|[a-z]+")
+_TOKEN = re.compile(r"-?\d{1,3}(?: \d{3})+(?!\d)|-?\d+(?:[.,]\d+)*|[a-z]+")
 _JOINTS: Final = frozenset(("and", "e", "y"))
 _ARTICLES: Final = frozenset(("a", "um", "uma", "un", "una", "uno"))
 
@@ -59,8 +59,8 @@ def amount(word: str) -> float | None:
     """What one word, or one number in digits, stands for."""
     if not word[-1].isdigit():
         return _WORDS.get(word, _SCALES.get(word) if word != "k" else None)
-    if re.fullmatch(r"-?\d{1,3}([.,]\d{3})+", word):
-        return _finite(re.sub("[.,]", "", word))
+    if re.fullmatch(r"-?\d{1,3}([., ]\d{3})+", word):
+        return _finite(re.sub("[., ]", "", word))
     if whole := re.fullmatch(r"(-?\d{1,3}(?:[.,]\d{3})+)[.,](\d{1,2})", word):
         return _finite(f"{re.sub('[.,]', '', whole[1])}.{whole[2]}")
     return _finite(word.replace(",", ".")) if re.fullmatch(r"-?\d+([.,]\d+)?", word) else None

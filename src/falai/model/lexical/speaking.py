@@ -51,7 +51,7 @@ def _truth(task: SpeakTask, stock: Sentences) -> Iterator[str]:
     if any(done.status == "deferred" for done in task.acted):
         yield stock.still_open
     if task.refused:
-        yield stock.unreadable
+        yield f"{stock.unreadable} ({'; '.join(one.reason for one in task.refused)})"
     if task.corrected:
         yield stock.changed
 
@@ -64,6 +64,8 @@ def _introduction(task: SpeakTask, stock: Sentences) -> Iterator[str]:
 
 def _is_beyond(task: SpeakTask, values: dict[str, Any]) -> bool:
     """Whether the customer asked something that the flow itself is no answer to."""
+    if task.refused:
+        return False  # it was an answer, though not one that could be used
     if task.fixed_after is not None:
         return True
     text = task.text or ""
@@ -89,9 +91,10 @@ def _question(field: FieldTask, stock: Sentences) -> str:
 def _values(task: SpeakTask, history: Sequence[HistoryItem], stock: Sentences) -> dict[str, Any]:
     text = task.text or ""
     before = _said_before(history)
+    refused = {one.slug for one in task.refused}  # the same words would give the same value
     return {
         field.key: read_value(field, text, task.today, expected=_is_answer(field, task, before, stock))
-        if text.strip()
+        if text.strip() and field.slug not in refused
         else None
         for field in task.fields
     }

@@ -262,13 +262,13 @@ def _iso(year: int, month: int, day: int) -> str | None:
 
 
 def _email(text: str) -> str | None:
-    found = _EMAIL.search(text)
-    return found and found[0]
+    found = _EMAIL.search(fold(text))
+    return found and text[found.start() : found.end()]
 
 
 def _phone(text: str) -> str | None:
-    found = (m[0].strip() for m in _PHONE.finditer(text) if not _ISO.search(m[0]))
-    return next((number for number in found if len(re.sub(r"\D", "", number)) >= 7), None)
+    found = (m for m in _PHONE.finditer(fold(text)) if not _ISO.search(m[0]))
+    return next((text[m.start() : m.end()] for m in found if len(re.sub(r"\D", "", m[0])) >= 7), None)
 
 
 def _person(text: str) -> str | None:

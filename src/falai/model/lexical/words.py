@@ -22,6 +22,7 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_MARKS: Final = {0x2019: "'", 0x2212: "-", 0x2010: "-", 0x2011: "-"}
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 _STOP: Final = word_set("""
@@ -88,8 +89,8 @@ _REQUEST = re.compile(
 
 
 def fold(text: str) -> str:
-    """The text without case and accents, character by character: positions stay what they were."""
-    return "".join(_folded(character) for character in text.replace("\u2019", "'"))
+    """The text without case and accents, in ASCII digits, character by character: positions stay what they were."""
+    return "".join(_folded(character) for character in text.translate(_MARKS))
 
 
 def tokens(folded: str) -> Iterator[Token]:
@@ -126,8 +127,9 @@ def _words(folded: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _folded(character: str) -> str:
-    base = unicodedata.normalize("NFKD", character)[0].lower()
-    return base[0] if base else character
+    base = unicodedata.normalize("NFKD", character)[0].lower()[0]
+    digit = unicodedata.decimal(base, None)
+    return base if digit is None else str(digit)
 
 
 @lru_cache(maxsize=4096)
