@@ -63,6 +63,13 @@ def test_a_taken_time_is_no_dead_end(talk) -> None:
     assert any("at 11:00. Your code is" in text for text in done.said("Sofia"))
 
 
+def test_a_closed_day_is_told_and_asked_for_again(talk) -> None:
+    """A value that its type refuses is not noted; the reason reaches the patient, and the rest is kept."""
+    done = talk(["I have a toothache, can I come on 2099-03-01 at 3pm?", "2099-03-02"])
+    assert "(the clinic is closed on Sundays) Which day suits you?" in done.said("Sofia")[0]
+    assert done.said("Sofia")[1] == "What is your name?"
+
+
 def test_a_visit_is_moved_and_cancelled(talk) -> None:
     """What was booked before the program ended can be moved and cancelled after it."""
     talk([*BOOKING, "yes"])
