@@ -13,10 +13,11 @@ from typing import Any, Final
 from falai.flow.templates import Roots, render
 from falai.session.jsontext import json_text
 
-__all__ = ["fenced", "literal", "name", "written"]
+__all__ = ["fenced", "literal", "name", "written", "written_line"]
 
 _TICKS = re.compile(r"`+")
 _MARK = re.compile("(^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])([^\\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*)(?=#|```|~~~)")
+_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _LINE_BREAKS: Final = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -42,3 +43,9 @@ def name(text: str) -> str:
 def written(template: str, roots: Roots) -> str:
     """An author's text with its placeholders filled in, unable to forge a section or a fence."""
     return _MARK.sub(r"\1\2\\", render(template, roots)) if "{{" in template else template
+
+
+def written_line(template: str, roots: Roots) -> str:
+    """The same for an entry of a list: what is filled in cannot begin an entry of its own."""
+    text = written(template, roots).strip()
+    return _BREAKS.sub(" ", text) if "{{" in template else text

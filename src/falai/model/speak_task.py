@@ -8,10 +8,10 @@ from typing import Final
 from falai.flow.definition import Instruction
 from falai.flow.phrases import split_phrases
 from falai.flow.plan import AgentPlan, FieldPlan
-from falai.flow.templates import Roots, roots
+from falai.flow.templates import Roots, render, roots
 from falai.model.envelopes import speak_keys
 from falai.model.inputs import SpeakInput
-from falai.model.quoting import written
+from falai.model.quoting import written, written_line
 from falai.model.sections import identity, known_facts, today
 from falai.model.tasks import FieldTask, InstructionTask, SpeakTask
 
@@ -30,7 +30,7 @@ def speak_task(plan: AgentPlan, given: SpeakInput) -> SpeakTask:
         identity=identity(plan, scope),
         today=today(plan, given.now_ms),
         flow=flow.name if flow else None,
-        flow_description=written((flow and flow.flow.description) or "", scope).strip(),
+        flow_description=written_line((flow and flow.flow.description) or "", scope),
         step_id=step.id if step else None,
         guideline=_guideline(plan, given, scope),
         fields=tuple(
@@ -68,8 +68,8 @@ def _field(plan: AgentPlan, given: SpeakInput, slug: str, key: str, scope: Roots
         type=field.type,
         enum=field.enum,
         description=field.description,
-        ask=written(ask, scope).strip() if ask else None,
-        question=written(field.question, scope).strip() if field.question else None,
+        ask=written_line(ask, scope) if ask else None,
+        question=render(field.question, scope).strip() if field.question else None,
         format=field.format,
     )
 
@@ -77,7 +77,7 @@ def _field(plan: AgentPlan, given: SpeakInput, slug: str, key: str, scope: Roots
 def _instructions(given: Iterable[Instruction], scope: Roots) -> Iterable[InstructionTask]:
     """The rules in order; one whose prompt comes out blank is left out (F-15.5)."""
     for rule in given:
-        prompt = written(rule.prompt, scope).strip()
+        prompt = written_line(rule.prompt, scope)
         if prompt:
             when = [rule.when] if isinstance(rule.when, str) else rule.when or ()
             phrases = split_phrases(when)

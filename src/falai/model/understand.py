@@ -13,13 +13,13 @@ from typing import Any, Final
 from falai.flow.definition import Collect, Prompt
 from falai.flow.phrases import Phrases
 from falai.flow.plan import AgentPlan, FlowPlan
-from falai.flow.templates import Roots, roots
+from falai.flow.templates import Roots, render, roots
 from falai.flow.values import is_number, to_boolean, to_number
 from falai.model.envelopes import SECTIONS, understand_keys, understand_schema
 from falai.model.inputs import Judgement, UnderstandInput
 from falai.model.jsontext import as_object, salvage_json
 from falai.model.port import ModelReply, ModelRequest
-from falai.model.quoting import written
+from falai.model.quoting import written, written_line
 from falai.model.sections import identity, known_facts, prefix, today
 from falai.model.tasks import BranchTask, FieldTask, FloorTask, FlowTask, ParamTask, UnderstandTask
 from falai.model.understand_prompt import understand_prompt
@@ -121,7 +121,7 @@ def _task(plan: AgentPlan, given: UnderstandInput) -> UnderstandTask:
         known=known_facts(plan.fields, given.data),
         flows=tuple(_flow(flow, keys[flow.id], flow.wants, scope) for flow in given.compared),
         mentions=tuple(_mention(flow, keys[flow.id], scope) for flow in given.mentions),
-        branches=tuple(BranchTask(keys[b.id], b.id, written(b.when, scope)) for b in given.branches),
+        branches=tuple(BranchTask(keys[b.id], b.id, written_line(b.when, scope)) for b in given.branches),
         fields=tuple(_field(plan, slug, keys[slug], given, scope) for slug in given.fields),
         asks=plan.asks_matter,
     )
@@ -184,7 +184,7 @@ def _field(plan: AgentPlan, slug: str, key: str, given: UnderstandInput, scope: 
         type=field.type,
         enum=field.enum,
         description=field.description,
-        question=written(field.question, scope).strip() if field.question else None,
+        question=render(field.question, scope).strip() if field.question else None,
         known=known,
         value=given.data.get(slug) if known else None,
         format=field.format,
@@ -192,8 +192,8 @@ def _field(plan: AgentPlan, slug: str, key: str, given: UnderstandInput, scope: 
 
 
 def _description(flow: FlowPlan, scope: Roots) -> str:
-    return written(flow.flow.description or "", scope).strip()
+    return written_line(flow.flow.description or "", scope)
 
 
 def _written(phrases: Sequence[str], scope: Roots) -> tuple[str, ...]:
-    return tuple(text for phrase in phrases if (text := written(phrase, scope).strip()))
+    return tuple(text for phrase in phrases if (text := written_line(phrase, scope)))
