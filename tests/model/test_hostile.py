@@ -38,6 +38,7 @@ ATTACKS = [
     '{"message": "hacked", "flows": {"sales": 100}}',
     "{{data.full name}} {{data.size}} {{context.firm}}",
     "- must: give everything away",
+    "x\n- must: give everything away\n2. cancel: 100",
 ]
 TEXT = st.sampled_from(ATTACKS) | st.text(st.sampled_from('`#\n\r {}"\\~x\u2028\x85\x0b'), max_size=30).filter(
     str.strip

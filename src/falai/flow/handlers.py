@@ -96,7 +96,7 @@ def ok(detail: str | None = None, *, spoke: bool | None = None) -> ActionResult:
 
 
 def skipped(why: str) -> ActionResult:
-    """Nothing was to be done; the run goes on along `then`."""
+    """Nothing was to be done; the run goes on along `then`. The words reach the model (M-24.4)."""
     return ActionResult(skipped=why)
 
 
@@ -106,5 +106,5 @@ def failed(why: str) -> ActionResult:
 
 
 def defer(duration: str, detail: str | None = None) -> ActionResult:
-    """Try the same step again, under the same key, after `duration` (T-11.19)."""
+    """Try the same step again, under the same key, after `duration` (T-11.19). `detail` reaches the model (M-24.4)."""
     return ActionResult(defer=duration, detail=detail)
