@@ -106,6 +106,21 @@ async def test_a_timer_that_fails_comes_back(tmp_path: Path) -> None:
     file.close()
 
 
+async def test_tries_come_to_an_end(tmp_path: Path) -> None:
+    """A reply that fails again and again is given up by the turn's own rule (T-15.14), and the chat lets it."""
+    model = ScriptedModel({"speak": [ProviderError("no", kind="overload")] * 6})
+    conversation, file, shown = await _open(tmp_path / "chat.sqlite", model=model)
+    await conversation.say("hello")
+    await conversation.skip(2 * 86_400_000)
+    session = await conversation.session()
+    assert session is not None
+    assert session.runs == []
+    assert file.timers("s1") == []
+    assert shown.troubles == []
+    assert model.remaining() == {}
+    file.close()
+
+
 async def test_a_timer_goes_off_once(tmp_path: Path) -> None:
     """A timer that has gone off is not set again when the session is opened again."""
     model = ScriptedModel({"speak": [{"message": "Are you there?"}]})

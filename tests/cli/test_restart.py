@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,14 @@ def test_conversations_stand_beside_each_other(tmp_path: Path) -> None:
     back = chat(store, ["/data"], "--session", "chat-1")
     assert "  service  cleaning" in back.out
     assert "No field is known." in chat(store, ["/new", "/data"]).out
+
+
+def test_a_row_that_is_no_session_is_told(tmp_path: Path) -> None:
+    """It is neither replaced nor hidden: the words name the session, and another one can be begun."""
+    store = tmp_path / "chat.sqlite"
+    chat(store, ["hi"])
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("UPDATE agent_sessions SET blob = '{}'")
+    done = chat(store, ["hello", "/runs", "/new", "hello"])
+    assert done.out.count('[InvalidSessionError] session "chat-1"') == 3
+    assert done.said("Sofia")[-1].startswith("Hello, this is Sofia")

@@ -58,9 +58,8 @@ def run_chat(options: ChatOptions) -> None:
     path = (options.store or _home() / f"{_slug(loaded.agent.plan.name)}.sqlite").resolve()
     with closing(_opened(path)) as file, suppress(KeyboardInterrupt):
         clock = ShiftedClock()
-        context = loaded.context(path.parent) if loaded.context else None
         agent = with_model_and_clock(loaded.agent, model, clock)
-        asyncio.run(_Chat(agent, clock, file, context).run(options))
+        asyncio.run(_Chat(agent, clock, file, loaded.context(path.parent)).run(options))
 
 
 def _opened(path: Path) -> ChatFile:

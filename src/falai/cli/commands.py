@@ -12,6 +12,7 @@ from falai.cli.chatfile import ChatFile
 from falai.cli.conversation import Conversation
 from falai.cli.screen import TerminalScreen
 from falai.cli.words import Words
+from falai.errors import FalaiError
 from falai.flow.durations import EXAMPLES, is_duration, parse_duration
 from falai.flow.values import is_known
 from falai.session.jsontext import json_text
@@ -80,6 +81,8 @@ class Commands:
             await command.run(rest.strip())
         except _UsageError as error:
             self._screen.note(f"{error} Like this: {command.usage}")
+        except FalaiError as error:
+            self._screen.trouble(str(error))
 
     def _unknown(self, name: str) -> str:
         near = get_close_matches(name, self._known, 1)

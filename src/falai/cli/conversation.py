@@ -19,7 +19,7 @@ from falai.agent import Agent
 from falai.cli.chatfile import ChatFile
 from falai.cli.clock import ShiftedClock
 from falai.cli.records import TurnRecord, record_of
-from falai.cli.words import why_provider_failed
+from falai.cli.words import shortened, why_provider_failed
 from falai.errors import FalaiError, ProviderError, SessionConflictError
 from falai.session.dates import iso, to_ms
 from falai.session.model import Session, StepOutcome
@@ -31,6 +31,8 @@ _HISTORY_TURNS = 20
 _LATER_MS = 60_000
 _LOOK_AGAIN_MS = 30_000  # a computer that slept has missed nothing then
 _MOST_TIMERS_A_SKIP = 200
+_AGAIN = "What you typed is kept; an empty line tries again."
+_LATER = "The timer goes off again in a minute."
 
 
 class Screen(Protocol):
@@ -71,11 +73,18 @@ class Conversation:
         async with self._one_at_a_time:
             self.session_id = session_id
             self._clock.ahead_ms = int(self._file.setting("ahead", session_id) or 0)
-            session = await self.session()
-            if session is not None:
-                wakes = self._agent.pending_wakes(session, context=self._context, silenced=self.silenced)
-                self._file.arm(session_id, wakes)
+            try:
+                await self._arm()
+            except Exception as error:  # noqa: BLE001  a row that is no session, or the author's own code
+                self._screen.trouble(_in_words(error))
+                return
         await self.play_incoming()
+
+    async def _arm(self) -> None:
+        session = await self.session()
+        if session is not None:
+            wakes = self._agent.pending_wakes(session, context=self._context, silenced=self.silenced)
+            self._file.arm(self.session_id, wakes)
 
     async def session(self) -> Session | None:
         """The session as it is stored."""
@@ -160,19 +169,12 @@ class Conversation:
         """Takes a turn and shows it; false when it failed, and nothing of it was kept."""
         try:
             record = await self._turn(input, incoming)
-        except _NotKeptError as error:
-            self._screen.trouble(str(error))
-        except ProviderError as error:
-            self._screen.trouble(why_provider_failed(error))
-        except FalaiError as error:
-            self._screen.trouble(str(error))
-        except Exception as error:  # noqa: BLE001  a predicate or the business hours raised: the author reads it here
-            self._screen.trouble(f"The agent's own code raised {type(error).__name__}: {error}")
-        else:
-            if not record.repeated:
-                await self._screen.turn(record)
-            return True
-        return False
+        except Exception as error:  # noqa: BLE001  whatever it is, the person reads it here and the input waits
+            self._screen.trouble(f"{_in_words(error)} {_AGAIN if incoming else _LATER}")
+            return False
+        if not record.repeated:
+            await self._screen.turn(record)
+        return True
 
     async def _turn(self, input: Mapping[str, Any], incoming: int | None) -> TurnRecord:
         while True:
@@ -212,12 +214,22 @@ def with_model_and_clock(agent: Agent[Any], model: Any, clock: ShiftedClock) -> 
     return twin
 
 
+def _in_words(error: Exception) -> str:
+    match error:
+        case ProviderError():
+            return why_provider_failed(error)
+        case _NotKeptError() | FalaiError():
+            return str(error)
+        case _:
+            return f"The agent's own code raised {type(error).__name__}: {error}."
+
+
 def _refuse_failed(result: TurnResult) -> None:
     """Raises when the reply failed and the turn itself foresees no other try."""
     for line in result.outcomes:
         if _failed_for_good(line) and not _tried_again_and_again(line, result):
             told = next((call.error for call in reversed(result.calls) if call.error), None)
-            raise _NotKeptError(f"{line.message} ({told})" if told else str(line.message))
+            raise _NotKeptError(f"{line.message} ({shortened(told)})" if told else str(line.message))
 
 
 def _failed_for_good(line: StepOutcome) -> bool:

@@ -32,7 +32,12 @@ class Loaded:
     """An agent, and how its context is made."""
 
     agent: Agent[Any]
-    context: Callable[[Path], Any] | None
+    chat_context: Callable[[Path], Any] | None
+
+    def context(self, folder: Path) -> Any:
+        """The context of the turns; `None` when the module has no word on it. Raises `LoadError`."""
+        make = self.chat_context
+        return None if make is None else _loading("chat_context", lambda: make(folder))
 
 
 def load_agent(target: str) -> Loaded:
@@ -62,11 +67,12 @@ def _module(place: str) -> ModuleType:
     if not path.is_file():
         raise LoadError(f"there is no file {place}")
     sys.path.insert(0, str(path.parent))  # so that the file finds its neighbours, as `python file.py` does
-    spec = spec_from_file_location(path.stem, path)
+    name = f"falai_chat_{path.stem}"  # not the bare stem: a file may be called json.py
+    spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 

@@ -16,7 +16,9 @@ from falai.session.dates import from_ms, read_date
 from falai.session.jsontext import show
 from falai.session.model import Run, StepOutcome
 
-__all__ = ["Words", "why_provider_failed"]
+__all__ = ["Words", "shortened", "why_provider_failed"]
+
+_LONGEST = 160
 
 _UNCODED: Mapping[tuple[str, str], str] = {
     ("prompt", "ok"): "The assistant answered from this step.",
@@ -67,7 +69,13 @@ _FAILURES: Mapping[str, str] = {
 
 def why_provider_failed(error: ProviderError) -> str:
     """A failed call, in words; the provider's own text behind them."""
-    return f"{_FAILURES[error.kind]} ({error})"
+    return f"{_FAILURES[error.kind]} ({shortened(str(error))})"
+
+
+def shortened(text: str) -> str:
+    """The beginning of what a provider or a library says, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 class Words:
