@@ -31,6 +31,11 @@ class Floor(IntEnum):
     SECOND = 2
 
 
+class Price(Enum):
+    LOW = 1
+    HIGH = 2.5
+
+
 Mail = NewType("Mail", str)
 # The ways in which older code writes the same.
 PERHAPS_A = Optional[Literal["a"]]  # noqa: UP045
@@ -54,7 +59,7 @@ def problems(definition: Any) -> list[tuple[str, str]]:
     [
         (str, "string", None), (int, "integer", None), (float, "number", None), (bool, "boolean", None),
         ("number", "number", None), (Literal["a", "b"], "string", ("a", "b")), (Literal[1, 2], "integer", (1, 2)),
-        (Literal[True, False], "boolean", None), (Size, "string", ("s", "l")), (Floor, "integer", (1, 2)),
+        (Literal[True, False], "boolean", None), (Size, "string", ("s", "l")), (Floor, "integer", (1, 2)), (Price, "number", (1, 2.5)),
         (str | None, "string", None), (PERHAPS_A, "string", ("a",)), (A_OR_NONE, "string", ("a",)),
         (Mail, "string", None), (Annotated[int, Ask("?")], "integer", None), (date, "string", None),
         (Decimal, "string", None), (UUID, "string", None), (Annotated[int, pydantic.Field(ge=1)], "integer", None),
