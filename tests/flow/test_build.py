@@ -308,7 +308,7 @@ def test_warnings_of_the_flows_come_first() -> None:
 
 
 def test_a_definition_in_snake_case_is_recognised() -> None:
-    """Design, section 2: in every mapping that an author writes."""
+    """In every mapping that an author writes."""
     said = warned(
         fields={"a": {"type": "string", "ask_": "?"}},
         events={"e": {"direction_": "inbound"}},

@@ -291,7 +291,7 @@ def test_objects_pass_as_their_wire_form_does() -> None:
 
 
 def test_a_message_trigger_needs_phrases_and_a_catch_all_says_so() -> None:
-    """Design, section 3: `OnMessage()` is a slip, `{"message": []}` and `OnAnyMessage()` are meant."""
+    """`OnMessage()` is a slip, `{"message": []}` and `OnAnyMessage()` are meant."""
     (problem,) = problems(Flow("f", on=[OnMessage()], steps=[Say("a", "x")]))
     assert problem.path == "on[0].message"
     assert "OnAnyMessage()" in problem.fix
@@ -324,7 +324,7 @@ def test_a_message_trigger_needs_phrases_and_a_catch_all_says_so() -> None:
     ],
 )
 def test_misused_objects_are_problems_and_no_exceptions(misused: Any, code: str, path: str) -> None:
-    """Design, section 2: nothing is validated in a constructor, everything in the checks."""
+    """Nothing is validated in a constructor, everything in the checks."""
     assert (code, path) in found(misused)
 
 

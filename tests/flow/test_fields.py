@@ -171,7 +171,7 @@ class Booking(pydantic.BaseModel):
 
 
 def test_a_pydantic_model_class_declares_fields() -> None:
-    """Design, section 3: its annotations, an `Ask` in them, and its own descriptions and bounds."""
+    """Its annotations, an `Ask` in them, and its own descriptions and bounds."""
     plans, found = read_fields(Booking)
     assert found == []
     name, start, people, agreed = (plans[slug] for slug in ("name", "start", "people", "agreed"))

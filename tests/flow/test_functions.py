@@ -1,4 +1,4 @@
-"""Actions and tools made of functions (F-12, F-14, design section 3)."""
+"""Actions and tools made of functions (F-12, F-14)."""
 
 from __future__ import annotations
 

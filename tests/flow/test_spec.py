@@ -132,7 +132,7 @@ def test_a_flow_of_objects_comes_back_equal() -> None:
 
 
 def test_a_spec_becomes_objects_only() -> None:
-    """Design, section 2: wherever a mapping may stand, an object stands afterwards."""
+    """Wherever a mapping may stand, an object stands afterwards."""
     flow = from_spec(to_spec(EVERYTHING))
     assert all(isinstance(step, Step) for step in flow.steps)
     parts = [*(flow.on or ()), *(flow.instructions or ()), *_targets(flow)]

@@ -1,4 +1,4 @@
-"""The parameters of an author's function, read from its signature (design: a handler's own types count).
+"""The parameters of an author's function, read from its signature (its own types count).
 
 The first parameter is the context; every other one is a parameter by its annotation. At a call the
 values are matched without conversion (S-32), and a richer type makes its Python value of them.
