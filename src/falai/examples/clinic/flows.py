@@ -68,7 +68,7 @@ def was_happy(view: View[Clinic]) -> bool:
 book = Flow(
     "book",
     name="Booking a visit",
-    description="Books a visit: what it is for, when, and for whom.",
+    description="Books a visit: what it is for, when, and for whom",
     on=[
         OnMessage(
             "wants to book a visit",
@@ -85,8 +85,8 @@ book = Flow(
     clear_on_start=["service", "day", "time", "agreed"],
     steps=[
         Collect("what", ["service"], prompt="Find out what they need."),
-        Collect("when", ["day", "time"], question=_ASK_WHEN, tools=["free_times"], then="complete"),
-        Collect("another", ["time"], question=_ASK_OTHER, branches=_OTHER_DAY, tools=["free_times"]),
+        Collect("when", ["day", "time"], question=_ASK_WHEN, then="complete"),
+        Collect("another", ["time"], question=_ASK_OTHER, branches=_OTHER_DAY),
         If("complete", {"known": ["service", "day", "time"]}, else_=ToFlow("person")),
         Do("look", look_up, {"day": "{{data.day}}", "time": "{{data.time}}"}, on_fail="taken"),
         Collect("who", ["name", "phone"], prompt="Find out who is coming."),
@@ -125,13 +125,13 @@ book = Flow(
 move = Flow(
     "move",
     name="Moving a visit",
-    description="Moves a visit that is booked to another day and time.",
+    description="Moves a visit that is booked to another day and time",
     on=[OnMessage("wants to move a visit", "wants to reschedule", "wants to change a visit", repeat="always")],
     clear_on_start=["day", "time"],
     steps=[
         If("has", {"known": ["appointment"]}, else_="none"),
-        Collect("when", ["day", "time"], question="I can move it. " + _ASK_WHEN, tools=["free_times"], then="complete"),
-        Collect("another", ["time"], question=_ASK_OTHER, branches=_OTHER_DAY, tools=["free_times"]),
+        Collect("when", ["day", "time"], question="I can move it. " + _ASK_WHEN, then="complete"),
+        Collect("another", ["time"], question=_ASK_OTHER, branches=_OTHER_DAY),
         If("complete", {"known": ["day", "time"]}, else_=ToFlow("person")),
         Do(
             "move",
@@ -150,7 +150,7 @@ move = Flow(
 cancel = Flow(
     "cancel",
     name="Cancelling a visit",
-    description="Cancels a visit that is booked, after asking once more.",
+    description="Cancels a visit that is booked, after asking once more",
     on=[OnMessage("wants to cancel a visit", repeat="always")],
     clear_on_start=["sure"],
     steps=[
@@ -215,7 +215,7 @@ way = Flow(
 person = Flow(
     "person",
     name="A person of the clinic",
-    description="Gets a person when the patient asks for one, or when the assistant cannot help.",
+    description="Gets a person when the patient asks for one, or when the assistant cannot help",
     on=[OnMention("asks for a person", "complains", repeat="always")],
     steps=[
         Do("call", call_person, {"about": "a patient needs a person"}, on_fail="later"),
@@ -244,7 +244,7 @@ nudge = Flow(
 aftercare = Flow(
     "aftercare",
     name="After the visit",
-    description="Asks how the visit was.",
+    description="Asks how the visit was",
     on=[OnEvent("visit_done", after="2h", business_hours=True)],
     clear_on_start=["rating", "comment"],
     steps=[
