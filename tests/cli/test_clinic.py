@@ -86,6 +86,12 @@ def test_a_question_in_between_is_answered_and_the_booking_goes_on(talk) -> None
     assert "  time     15:00" in done.out
 
 
+def test_a_surname_is_no_question(talk) -> None:
+    """Costa is a name, whatever else its stem may mean."""
+    done = talk(["book a cleaning for 2099-03-02 at 3pm", "my name is Rui Costa"])
+    assert done.said("Sofia")[-1] == "And a phone number, in case something comes up?"
+
+
 def test_a_person_can_be_asked_for(talk) -> None:
     """At any moment; whether somebody is there depends on the hour."""
     assert any("desk" in text for text in talk(["I want to talk to a person"]).said("Sofia"))

@@ -37,7 +37,7 @@ o os as um uma uns umas de da do das dos em no na nos nas para pra pro por com s
 quando onde como quanto porque eu meu minha meus minhas me mim nos nosso voce voces seu sua ele ela eles elas isso isto
 este esta esse essa aquele ser sou e' esta estou ter tem tenho quero queria quer querer gostaria preciso precisa pode
 posso poderia saber sabe falar fala dizer diz pedir pede cliente favor aqui la ja ola oi bom boa dia tarde noite
-obrigado obrigada sobre algo alguma algum mensagem apenas so somente
+obrigado obrigada costa sobre algo alguma algum mensagem apenas so somente
 el la los las un una unos unas de del al en para por con sin y o pero si que cual cuales quien cuando donde como cuanto
 yo mi mis mio me nos nosotros nuestro usted ustedes tu tus su sus el ella ellos eso esto este esta ese esa ser soy es
 estoy estar tener tiene tengo quiero quiere quisiera querer gustaria necesito necesita puede puedo podria saber sabe
