@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, Final
 
-from falai.model.lexical.numbers import amount, numbers
+from falai.model.lexical.numbers import Found, amount, numbers
 from falai.model.lexical.words import fold, polarity, stems, tokens, word_set
 from falai.model.tasks import FieldTask, Today
 
@@ -39,6 +39,9 @@ _MONTHS: Final = {
     ), 1)
     for word in words.split()
 }  # fmt: skip
+_DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|o)?(?: of| de)? ({'|'.join(_MONTHS)})\b")
+_MONTH_DAY = re.compile(rf"\b({'|'.join(_MONTHS)}) (\d{{1,2}})(?:st|nd|rd|th)?\b")
+_NO_AMOUNTS: Final = (_ISO, _NUMERIC_DATE, _DAY_MONTH, _MONTH_DAY, _TIME, _EMAIL)
 _WEEKDAYS: Final = {
     word: day
     for day, words in enumerate((
@@ -136,13 +139,18 @@ def says_correction(text: str) -> bool:
 
 def _number(field: FieldTask, text: str, *, expected: bool) -> int | float | None:
     folded = fold(text)
-    taken = [m.span() for pattern in (_ISO, _NUMERIC_DATE, _TIME, _EMAIL) for m in pattern.finditer(folded)]
-    found = [n for n in numbers(folded) if not any(a <= n[1] < b for a, b in taken)]
+    found = _amounts(folded)
     about = stems(f"{field.slug.replace('_', ' ')} {field.description or ''}")
     words = [token.start() for token in tokens(folded) if not about.isdisjoint(stems(token[0]))]
     near = [(min(abs(word - n[2]) for word in words), n) for n in found] if words else []
     chosen = min(near)[1] if near and min(near)[0] <= _NEAR else found[0] if found and expected else None
     return None if chosen is None else _typed(field.type, chosen[0])
+
+
+def _amounts(folded: str) -> list[Found]:
+    """The numbers that are no part of a date, a time or an address."""
+    taken = [m.span() for pattern in _NO_AMOUNTS for m in pattern.finditer(folded)]
+    return [n for n in numbers(folded) if not any(a <= n.start < b for a, b in taken)]
 
 
 def _typed(kind: str, number: float) -> int | float:
@@ -155,7 +163,7 @@ def _option(field: FieldTask, text: str) -> Any:
     best = max(field.enum or (), key=lambda option: _fit(option, field, words), default=None)
     if best is not None and _fit(best, field, words) > 0:
         return best
-    said = [number.value for number in numbers(fold(text))]
+    said = [number.value for number in _amounts(fold(text))]
     inside = (option for option in field.enum or () for number in said if _holds(option, number))
     return next(inside, None)
 
@@ -217,11 +225,9 @@ def _calendar_day(day: int, month: int, year: str | None, now: date | None) -> s
 
 
 def _named_day(folded: str) -> tuple[int, int] | None:
-    months = "|".join(_MONTHS)
-    found = re.search(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of| de)? ({months})\b", folded)
-    if found:
+    if found := _DAY_MONTH.search(folded):
         return int(found[1]), _MONTHS[found[2]]
-    found = re.search(rf"\b({months}) (\d{{1,2}})(?:st|nd|rd|th)?\b", folded)
+    found = _MONTH_DAY.search(folded)
     return (int(found[2]), _MONTHS[found[1]]) if found else None
 
 
