@@ -68,7 +68,8 @@ class Agent(Generic[C]):
     `warnings`.
 
     `model` is a model string (`"openai:gpt-5-mini"`, `"lexical"`), a port of your own
-    (`falai.model.Model`), or a model of pydantic-ai. `timezone` is an IANA name: the day that the
+    (`falai.model.Model`), a model of pydantic-ai, or a list of these: the next one answers when one
+    fails (`falai.model.FallbackModel`). `timezone` is an IANA name: the day that the
     prompts speak of is the day there (F-19.4). `language`, a name or a tag ("Portuguese", "pt-BR"),
     is what replies are written in; without it they follow the customer. `business_hours(at, context)`
     gives the earliest working moment that is not before `at` (F-11.5). `clock` gives "now", read once

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from falai.model.decoder import StreamingMessageDecoder
+    from falai.model.fallback import FallbackModel
     from falai.model.jsontext import salvage_json
     from falai.model.lexical import LexicalModel
     from falai.model.names import resolve_model
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from falai.model.pydantic_ai import PydanticAIModel
 
 __all__ = [
-    "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel", "StreamingMessageDecoder",
-    "ToolCall", "ToolSpec", "Usage", "resolve_model", "salvage_json",
+    "FallbackModel", "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel",
+    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "resolve_model", "salvage_json",
 ]  # fmt: skip
 
 _HOMES: Final = {
+    "FallbackModel": "fallback",
     "LexicalModel": "lexical",
     "PydanticAIModel": "pydantic_ai",
     "StreamingMessageDecoder": "decoder",

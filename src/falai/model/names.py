@@ -38,7 +38,8 @@ _EXTRAS: Final = {
 
 
 def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> Model:
-    """The model behind a name; a `Model` stays as it is, a model of pydantic-ai is wrapped.
+    """The model behind a name; a `Model` stays as it is, a model of pydantic-ai is wrapped, and a list
+    of any of these is a `FallbackModel`.
 
     With a base URL, `openai:` means chat completions at that server. Raises `ValueError` for a name
     that is unknown or incomplete, naming the known ones, and for a base URL where none can be;
@@ -49,6 +50,12 @@ def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> M
         from falai.model.lexical import LexicalModel  # only where it is used
 
         return LexicalModel()
+    if isinstance(model, list | tuple):
+        if base_url is not None:
+            raise ValueError("a list of models takes no base URL: resolve each of them with its own")
+        from falai.model.fallback import FallbackModel  # it resolves its models here
+
+        return FallbackModel(cast(Any, model))
     if isinstance(model, str) or _is_upstream(model):
         from falai.model.pydantic_ai import PydanticAIModel  # only where it is used
 
