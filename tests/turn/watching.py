@@ -54,7 +54,7 @@ async def watch(agent: Agent[Any], session_id: str, given: Any, **around: Any) -
 
 
 def _look(seen: Watched, phases: Generator[Effect, Any, TurnResult], effect: Effect) -> None:
-    turn: Turn = phases.gi_frame.f_locals["turn"]
+    turn = _turn_of(phases)
     match effect:
         case Act():
             seen.acted.append(effect.context.key)
@@ -65,6 +65,15 @@ def _look(seen: Watched, phases: Generator[Effect, Any, TurnResult], effect: Eff
                 seen.speakers.append((asking, request.task.step_id))
         case _:
             pass
+
+
+def _turn_of(phases: Generator[Effect, Any, TurnResult]) -> Turn:
+    """The turn that a suspended generator, or one that it delegates to, works on."""
+    inner: Any = phases
+    while "turn" not in inner.gi_frame.f_locals:
+        inner = inner.gi_yieldfrom
+    found: Turn = inner.gi_frame.f_locals["turn"]
+    return found
 
 
 async def _perform(agent: Agent[Any], phases: Generator[Effect, Any, TurnResult], effect: Effect) -> tuple[Any, Any]:

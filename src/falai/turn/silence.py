@@ -18,7 +18,7 @@ __all__ = ["arm_silences", "pending_wakes"]
 def arm_silences(turn: Turn) -> None:
     """Arms them anew when the assistant's last word moved in this turn (T-15.12)."""
     if turn.session.last_assistant_at != turn.spoken_before:
-        turn.schedule.extend(_silences(turn, read_date(turn.spoken_before)))
+        turn.schedule.extend(_silences(turn, turn.spoken_before))
 
 
 def pending_wakes(turn: Turn) -> list[ScheduledWake]:
@@ -29,14 +29,17 @@ def pending_wakes(turn: Turn) -> list[ScheduledWake]:
     return [*parked, *_silences(turn, None)]
 
 
-def _silences(turn: Turn, replaces_ms: int | None) -> Iterator[ScheduledWake]:
+def _silences(turn: Turn, replaces: str | None) -> Iterator[ScheduledWake]:
+    flows = [(flow, flow.silence) for flow in turn.plan.flows.values() if flow.silence is not None]
+    if not flows:
+        return
     spoken = read_date(turn.session.last_assistant_at)
     written = read_date(turn.session.last_user_at)
     if spoken is None or (written is not None and written > spoken):
         return
-    for flow in turn.plan.flows.values():
-        if flow.silence is not None and _would_start(turn, flow, flow.silence, str(spoken)):
-            yield _wake(turn, flow, flow.silence, spoken, replaces_ms)
+    for flow, trigger in flows:
+        if _would_start(turn, flow, trigger, str(spoken)):
+            yield _wake(turn, flow, trigger, spoken, read_date(replaces))
 
 
 def _would_start(turn: Turn, flow: FlowPlan, trigger: OnSilence, trigger_key: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from falai.flow.conditions import holds
@@ -32,6 +33,7 @@ from falai.turn.result import Change, EndedRun, OutMessage, ScheduledWake, Skipp
 
 __all__ = ["Talk", "Turn"]
 
+NOT_JUDGED = Judgement()
 Source = Literal["understand", "speak", "tool", "action", "clear"]
 LATEST_MS = 253_402_300_799_000
 """The last second of the year 9999: nothing is due later, since no date could say when (B-2.7)."""
@@ -55,7 +57,6 @@ class Turn:
         self.gate = given.silenced
         self.now_ms = to_ms(clock())
         self.now = iso(self.now_ms)
-        self.now_at = from_ms(self.now_ms)
         before = given.session
         self.session = Session.fresh(given.session_id) if before is None else copy_session(before)
         self.spoken_before = None if before is None else before.last_assistant_at
@@ -76,7 +77,7 @@ class Turn:
         self.spoke = False
         self.delay = 0
         self.talk: Talk | None = None
-        self.judged = Judgement()
+        self.judged = NOT_JUDGED
         self.speak_done = False
         self.queue: deque[Run] = deque()
 
@@ -108,6 +109,11 @@ class Turn:
                 return "event"
             case Start():
                 return "start"
+
+    @cached_property
+    def now_at(self) -> datetime:
+        """The turn's now, for those who look at it."""
+        return from_ms(self.now_ms)
 
     @property
     def is_message(self) -> bool:
@@ -201,8 +207,9 @@ class Turn:
         if since is None:
             return False
         written = [self.session.last_user_at]
-        anchor = self.given.anchors.get(flow.flow.anchor or "session")
-        if anchor and flow.flow.anchor not in (None, "session"):
+        name = flow.flow.anchor
+        anchor = None if name is None or name == "session" else self.given.anchors.get(name)
+        if anchor is not None:
             written.append(anchor.last_inbound_at)
         return any(at is not None and at > since for at in map(read_date, written))
 

@@ -136,9 +136,9 @@ def _leads_to_words(flow: FlowPlan, step: Wait) -> bool:
             next_step = flow.after(step.id)
         case To(step=step_id):
             next_step = flow.step(step_id)
-        case ToFlow() | "end":
+        case ToFlow():
             next_step = None
-        case str() as step_id:
+        case str() as step_id:  # `end` is no step (T-12.3)
             next_step = flow.step(step_id)
     return isinstance(next_step, Say | Collect | Prompt)
 
