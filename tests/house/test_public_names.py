@@ -26,7 +26,7 @@ PUBLIC = {
     "FalaiError", "FlowConfigurationError", "InvalidSessionError", "ProviderError", "SessionConflictError",
 }  # fmt: skip
 
-_LOADED = "import sys; before = set(sys.modules); import falai; print(*(set(sys.modules) - before))"
+_LOADED = "import sys; before = set(sys.modules); import falai; falai.Agent; print(*(set(sys.modules) - before))"
 
 
 def test_public_names() -> None:
@@ -43,7 +43,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_importing_falai_is_light() -> None:
-    """`import falai` loads the standard library and msgspec, nothing else."""
+    """`import falai`, the agent included, loads the standard library and msgspec, nothing else."""
     said = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, check=True, text=True).stdout
     packages = {name.partition(".")[0] for name in said.split()}
     foreign = {name for name in packages - sys.stdlib_module_names if not name.startswith("_sysconfigdata")}

@@ -7,8 +7,9 @@ definition that could not, and the problems; so a later check knows which names 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Literal, cast
+
+from msgspec.structs import replace
 
 from falai.errors import Problem
 from falai.flow.definition import Ask, Field

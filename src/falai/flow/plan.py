@@ -12,6 +12,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, TypeVar, cast
 
+import msgspec
+
 from falai.flow.definition import (
     Branch,
     Collect,
@@ -43,8 +45,7 @@ WireType = Literal["string", "number", "integer", "boolean"]
 DEFAULT_MAX_ASKS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPlan:
+class FieldPlan(msgspec.Struct, frozen=True):
     """A checked field. `validate` is the richer type's own check: JSON value in, JSON value out;
     it raises `ValueError` with the reason (F-19.3). `format` is what JSON schema calls that type's
     text (`date`, `date-time`, `email`, …), for those who have to read such a value."""
@@ -62,8 +63,7 @@ class FieldPlan:
     format: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ParamPlan:
+class ParamPlan(msgspec.Struct, frozen=True):
     """A checked parameter of an action, or of a mention's `extract` (F-12.2)."""
 
     name: str
@@ -74,8 +74,7 @@ class ParamPlan:
     items: ParamPlan | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ActionPlan:
+class ActionPlan(msgspec.Struct, frozen=True):
     """A checked action; `run(context, parameters)` gives the raw result, or an awaitable of it."""
 
     name: str
@@ -84,16 +83,14 @@ class ActionPlan:
     run: Callable[[Any, Mapping[str, Any]], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class EventPlan:
+class EventPlan(msgspec.Struct, frozen=True):
     """A declared event (F-13)."""
 
     name: str
     direction: Literal["inbound", "outbound"] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPlan:
+class ToolPlan(msgspec.Struct, frozen=True):
     """A checked tool (F-14). `handler(arguments, context)` may give an awaitable; so may the first two gates."""
 
     id: str
@@ -108,8 +105,7 @@ class ToolPlan:
     max_result_size_chars: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IdlePlan:
+class IdlePlan(msgspec.Struct, frozen=True):
     """The speaker when no run holds the floor (F-16.2)."""
 
     prompt: str = ""

@@ -7,8 +7,9 @@ in. `UseTools` is answered with one `ToolAnswer` a call, in order; nothing is th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from falai.flow.handlers import ToolContext
 from falai.flow.plan import ToolPlan
@@ -17,29 +18,25 @@ from falai.model.port import ModelRequest
 __all__ = ["Speak", "Summarise", "ToolAnswer", "ToolUse", "Understand", "UseTools"]
 
 
-@dataclass(frozen=True, slots=True)
-class Summarise:
+class Summarise(msgspec.Struct, frozen=True):
     """Sum up the older part of the history (M-15.5)."""
 
     request: ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Understand:
+class Understand(msgspec.Struct, frozen=True):
     """Judge the customer's message. A failure goes out of the turn (M-5.8)."""
 
     request: ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Speak:
+class Speak(msgspec.Struct, frozen=True):
     """One round of the reply (M-9). A driver that streams passes on its words."""
 
     request: ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(msgspec.Struct, frozen=True):
     """One tool call that is to go through its gates (M-9.7). `tool` is `None` when none has that name."""
 
     name: str
@@ -48,15 +45,13 @@ class ToolUse:
     context: ToolContext[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class UseTools:
+class UseTools(msgspec.Struct, frozen=True):
     """Calls that may run side by side; a lone one runs alone (M-9.6)."""
 
     calls: tuple[ToolUse, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
+class ToolAnswer(msgspec.Struct, frozen=True):
     """What the model reads back, and the data to store (M-9.7, F-14.4)."""
 
     content: str

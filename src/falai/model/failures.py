@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from falai.errors import ProviderError, ProviderErrorKind
@@ -189,6 +188,8 @@ def _retry_after(error: BaseException, headers: Mapping[str, str]) -> int | None
 
 
 def _until(then: str, now: str | None) -> int | None:
+    from email.utils import parsedate_to_datetime  # it brings sockets and more, for a rare header
+
     try:
         wait = parsedate_to_datetime(then) - parsedate_to_datetime(now or "")
         return max(0, round(wait.total_seconds() * 1000))

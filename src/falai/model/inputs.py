@@ -6,8 +6,9 @@ The turn decides *who* speaks and *what* is judged; this room makes the words of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from falai.flow.definition import Instruction, TalkStep
 from falai.flow.plan import FlowPlan, ToolPlan
@@ -18,16 +19,14 @@ from falai.session.model import Run
 __all__ = ["BranchQuestion", "Deferred", "Judgement", "SpeakInput", "Spoken", "UnderstandInput"]
 
 
-@dataclass(frozen=True, slots=True)
-class BranchQuestion:
+class BranchQuestion(msgspec.Struct, frozen=True):
     """A `when` branch to judge: `{runId}/{stepId}/{index}` and the text as the author wrote it."""
 
     id: str
     when: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnderstandInput:
+class UnderstandInput(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the understand call is asked (T-8.12)."""
 
     text: str
@@ -49,20 +48,18 @@ class UnderstandInput:
     correctable: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The understand call's answer under real ids, raw values (T-8.13). All empty: not judged."""
 
-    flows: Mapping[str, float] = field(default_factory=dict[str, float])
-    mentions: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    extract: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-    branches: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    flows: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
+    mentions: Mapping[str, bool] = msgspec.field(default_factory=dict[str, bool])
+    extract: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict[str, Mapping[str, Any]])
+    branches: Mapping[str, bool] = msgspec.field(default_factory=dict[str, bool])
+    fields: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     asks: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeakInput:
+class SpeakInput(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the speak call is told (T-14). Without `run`, the idle speaker speaks."""
 
     run: Run | None
@@ -86,8 +83,7 @@ class SpeakInput:
     acted: tuple[Acted, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     """A reply (T-14.7): a message that is not blank, raw values by slug, the tools' merged data."""
 
     message: str
@@ -97,8 +93,7 @@ class Spoken:
     usage: Usage | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deferred:
+class Deferred(msgspec.Struct, frozen=True, kw_only=True):
     """No reply (M-10): the outcome's code, whether another try can help, when the provider opens."""
 
     code: str

@@ -7,8 +7,9 @@ a flow, a question or a field travels in the envelope (M-3.4, M-7.3).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 __all__ = [
     "Acted", "BranchTask", "Corrected", "FieldTask", "FloorTask", "FlowTask", "InstructionTask", "Known", "ParamTask", "Refused",
@@ -16,8 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Today:
+class Today(msgspec.Struct, frozen=True):
     """The date in the agent's time zone (M-24.2)."""
 
     date: str
@@ -25,8 +25,7 @@ class Today:
     zone: str
 
 
-@dataclass(frozen=True, slots=True)
-class FieldTask:
+class FieldTask(msgspec.Struct, frozen=True):
     """A field to read or to ask for. `known` and `value` belong to a correctable one (M-24.1).
 
     `type` is blank for a slug that the agent does not declare; `format` names a richer type (F-19.3).
@@ -44,8 +43,7 @@ class FieldTask:
     format: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ParamTask:
+class ParamTask(msgspec.Struct, frozen=True):
     """A value to read when a mention is true (M-4.6); `items` is a list's item type."""
 
     name: str
@@ -55,8 +53,7 @@ class ParamTask:
     items: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FlowTask:
+class FlowTask(msgspec.Struct, frozen=True):
     """A flow to score or a mention to judge."""
 
     key: str
@@ -68,8 +65,7 @@ class FlowTask:
     extract: tuple[ParamTask, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FloorTask:
+class FloorTask(msgspec.Struct, frozen=True):
     """The flow that the customer is in, and the talk step where it stands (M-4.3)."""
 
     key: str
@@ -81,8 +77,7 @@ class FloorTask:
     pending: tuple[FieldTask, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BranchTask:
+class BranchTask(msgspec.Struct, frozen=True):
     """A branch question: its real id (T-8.7) and the rendered `when`."""
 
     key: str
@@ -90,8 +85,7 @@ class BranchTask:
     when: str
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """A known fact; `correctable` ones are not marked as known for good."""
 
     slug: str
@@ -99,8 +93,7 @@ class Known:
     correctable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionTask:
+class InstructionTask(msgspec.Struct, frozen=True):
     """One rule for the wording, rendered (M-11.5)."""
 
     kind: Literal["must", "never", "should"]
@@ -109,24 +102,21 @@ class InstructionTask:
     exclusions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """What this turn has already sent (M-8.10)."""
 
     text: str
     media: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """A value that its richer type refused in this turn, and why (M-24.3)."""
 
     slug: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(msgspec.Struct, frozen=True):
     """A known value that this message replaced (F-19.1): the reply takes note of it."""
 
     slug: str
@@ -134,8 +124,7 @@ class Corrected:
     new: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Acted:
+class Acted(msgspec.Struct, frozen=True):
     """What an action of this turn did (M-24.4)."""
 
     name: str
@@ -143,8 +132,7 @@ class Acted:
     words: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnderstandTask:
+class UnderstandTask(msgspec.Struct, frozen=True, kw_only=True):
     """Judge the customer's newest message (M-4)."""
 
     agent: str
@@ -160,8 +148,7 @@ class UnderstandTask:
     asks: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeakTask:
+class SpeakTask(msgspec.Struct, frozen=True, kw_only=True):
     """Phrase one reply (M-8). `flow` is `None` for the idle speaker."""
 
     agent: str
@@ -187,8 +174,7 @@ class SpeakTask:
     """The agent's fixed language, a name or a tag; `None`: the customer's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryTask:
+class SummaryTask(msgspec.Struct, frozen=True, kw_only=True):
     """Sum up the older part of a history (M-15.5)."""
 
     items: tuple[Mapping[str, Any], ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
+
+import msgspec
 
 from falai.flow.definition import Do
 from falai.flow.durations import is_duration, parse_duration
@@ -27,8 +28,7 @@ __all__ = ["perform", "read_result"]
 _CODES = {"skipped": "action-skipped", "failed": "action-failed"}
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """What came of an action, read (T-11.14, T-11.18). `words` are `None` when it gave none."""
 
     status: Literal["ok", "skipped", "failed", "deferred"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from falai.flow.handlers import ActionContext
 from falai.flow.plan import ActionPlan
@@ -13,8 +14,7 @@ from falai.model.effects import Speak, Summarise, Understand, UseTools
 __all__ = ["Act", "Effect", "Speak", "Summarise", "Understand", "UseTools"]
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(msgspec.Struct, frozen=True):
     """Run a host action. Answered with its raw result, or by throwing what it raised (T-11.10, T-11.13)."""
 
     action: ActionPlan

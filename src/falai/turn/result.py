@@ -22,8 +22,7 @@ __all__ = [
 EndReason = Literal["end", "flow", "reset", "skipped", "failed", "replaced"]
 
 
-@dataclass(frozen=True, slots=True)
-class OutMessage:
+class OutMessage(msgspec.Struct, frozen=True):
     """A message to send, `after_ms` milliseconds behind the one before it (T-2.1).
 
     `kind` is `ai` when the model phrased it, `verbatim` when the author did. `key` is the step's
@@ -39,8 +38,7 @@ class OutMessage:
     media: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledWake:
+class ScheduledWake(msgspec.Struct, frozen=True):
     """A wake to enqueue under its key: `turn(session_id, Wake(key))` at `at`, UTC (T-2.2).
 
     `replaces` is the key of an older wake that is of no use any more; dropping it is a courtesy.
@@ -51,8 +49,7 @@ class ScheduledWake:
     replaces: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartedRun:
+class StartedRun(msgspec.Struct, frozen=True):
     """A run that started in this turn."""
 
     run_id: str
@@ -61,16 +58,14 @@ class StartedRun:
     dedupe_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndedRun:
+class EndedRun(msgspec.Struct, frozen=True):
     """A run that ended in this turn, in its last state, and why (O-7.1)."""
 
     run: Run
     reason: EndReason
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedStart:
+class SkippedStart(msgspec.Struct, frozen=True):
     """A start that was refused, and why (O-7.2)."""
 
     flow_id: str
@@ -80,8 +75,7 @@ class SkippedStart:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(msgspec.Struct, frozen=True):
     """One call to the model (F-19.6): what was asked, what came back, what it cost.
 
     `reply` is the text or the JSON text that came back, `None` when the call failed (`error` says
@@ -98,8 +92,7 @@ class ModelCall:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One change of `data` (F-19.6). `new` is `None` when the field was cleared."""
 
     field: str
@@ -148,7 +141,7 @@ class TurnResult:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    found = ((_camel(name), getattr(value, name)) for name in value.__dataclass_fields__)
+    found = ((_camel(name), getattr(value, name)) for name in type(value).__match_args__)
     return {key: iso(to_ms(v)) if isinstance(v, datetime) else v for key, v in found if v is not None}
 
 

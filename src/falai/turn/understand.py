@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field, replace
 from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
 
 from falai.flow.definition import Collect, Prompt
 from falai.flow.plan import FlowPlan, branches_of
@@ -23,8 +25,7 @@ from falai.turn.talk import pending
 __all__ = ["Offers", "understand"]
 
 
-@dataclass(frozen=True, slots=True)
-class Offers:
+class Offers(msgspec.Struct, frozen=True):
     """Where a message could go, and what may be read from it (T-8.1 to T-8.9)."""
 
     floor: Run | None = None
@@ -36,7 +37,7 @@ class Offers:
     mentions: tuple[FlowPlan, ...] = ()
     branches: tuple[BranchQuestion, ...] = ()
     fields: tuple[str, ...] = ()
-    correctable: frozenset[str] = field(default_factory=frozenset[str])
+    correctable: frozenset[str] = frozenset()
 
     @property
     def scored(self) -> tuple[FlowPlan, ...]:
@@ -181,7 +182,7 @@ def _with_opening_fields(turn: Turn, offers: Offers) -> Offers:
 
 def _free(flow: FlowPlan) -> set[str]:
     """The fields that the first step's own reply reads."""
-    first = flow.steps[0] if flow.steps else None
+    first = flow.steps[0]  # a flow with a trigger has steps
     return set(first.collect) if isinstance(first, Collect) and not first.question else set()
 
 
