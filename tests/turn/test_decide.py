@@ -475,3 +475,19 @@ def test_the_time_of_the_claim_of_a_route():
         understand=_scores(one=90)
     )
     assert result.to_wire()["session"]["claims"] == {"one:s1:": {"at": NOW}}
+
+
+def test_a_branch_sees_the_run():
+    """T-9.11, T-7.1: its `if` is judged on the run, with the run's own input."""
+    chat = _branchy(Branch(if_={"input": 8}, then="end"), Branch(if_={"input": 7}, then="y"))
+    chat.start("lead", speak="Note?", input=7)
+    assert said(chat.message()) == ["branch"]
+
+
+def test_a_run_that_came_to_stay_in_ingest_is_an_asker():
+    """T-12.11 no. 3, T-9.10: so the branches of the step where it stays are tried."""
+    prompt = Prompt("p", "Talk.", branches=[Branch("wants out", then="y")])
+    steps = [Wait("w", "1d", else_="end"), prompt, Say("x", "x", then="end"), Say("y", "branch")]
+    chat = Chat(Flow("lead", on_end="stay", steps=steps))
+    chat.start("lead")
+    assert said(chat.message(understand={"branches": {"q1": True}})) == ["branch"]

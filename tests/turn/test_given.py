@@ -165,3 +165,9 @@ def test_the_session_is_used_under_its_own_id():
     result = chat.message(session=Session.fresh("other"), speak="Hi")
     assert result.session.id == "other"
     assert result.started[0].anchor == "other"
+
+
+def test_a_refusal_shows_what_was_found():
+    """S-21: the value as error messages show it, and what is expected."""
+    with pytest.raises(ValueError, match=r"^at: 5 was given, a date text or a datetime is expected$"):
+        _read({"message": "hi", "at": 5})

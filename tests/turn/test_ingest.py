@@ -560,3 +560,45 @@ def test_a_message_passes_by_what_only_looks_like_a_reply_wait():
     edited = chat.without(Flow("offer", steps=[WaitEvent("w", "plain", else_=To("w")), Say("x", "x")]), idle="silent")
     assert not lines(edited.message())
     assert edited.statuses == {"offer": "waiting"}
+
+
+def test_a_branch_of_a_wait_sees_the_run():
+    """T-5.3 no. 2, T-7.1: its `if` is judged on the run, with the run's own input."""
+    branches = [Branch(if_={"input": 8}, then="n"), Branch(if_={"input": 7}, then="y")]
+    steps = [Wait("w", "1d", else_="n", branches=branches), Say("n", "else", then="end"), Say("y", "branch")]
+    chat = Chat(Flow("offer", steps=steps), idle="silent")
+    chat.start("offer", input=7)
+    assert said(chat.message()) == ["branch"]
+
+
+def test_a_released_run_has_the_floor_before_it_moves():
+    """T-5.3 no. 4: so its staying takes the floor from an asker (T-12.11), and it answers."""
+    ask = Flow("ask", steps=[Collect("c", ["note"])])
+    stay = Flow("stay", on_end="stay", steps=[Wait("w", "1d", else_="end"), Prompt("p", "Talk.")])
+    chat = Chat(ask, stay)
+    chat.start("ask", speak="Note?")
+    chat.start("stay", "k2")
+    result = chat.message(speak="Talking.")
+    assert chat.statuses == {"ask": "suspended", "stay": "asking"}
+    assert result.messages[0].run_id == "stay#k2"
+
+
+def test_a_run_that_waits_for_an_event_at_what_is_a_timer_now_stays_parked():
+    """T-5.3: `waiting.kind` must be `timer`, whatever the step is now."""
+    chat = Chat(Flow("offer", steps=[WaitEvent("w", "plain"), Say("x", "x")]))
+    chat.start("offer")
+    edited = chat.without(Flow("offer", steps=[Wait("w", "1d", else_="x"), Say("x", "x")]), idle="silent")
+    assert not lines(edited.message())
+    assert edited.statuses == {"offer": "waiting"}
+
+
+def test_an_unreadable_date_is_never_earlier():
+    """B-2.8: "the customer wrote since" an unreadable `setAt` is false; so it is for an unreadable `lastUserAt`."""
+    for set_at, wrote in (("odd", "2026-09-20T11:00:00.000Z"), (NOW, "odd")):
+        chat = Chat(Flow("offer", steps=[Wait("w", "1d", else_="e"), Say("t", "then", then="end"), Say("e", "else")]))
+        chat.start("offer")
+        waiting = chat.run("offer").waiting
+        assert waiting is not None
+        assert chat.session is not None
+        waiting.set_at, chat.session.last_user_at = set_at, wrote
+        assert said(chat.wake(f"offer#k1:w:{at(86_400)}")) == ["then"]

@@ -327,6 +327,41 @@ def test_staying_ends_when_the_run_goes_elsewhere():
     assert (chat.run("lead").step_id, chat.run("lead").staying) == ("c", None)
 
 
+def test_staying_goes_on_in_the_same_move():
+    """T-12.11 no. 3: nobody else asks, so the run is `running`, and its premise is not judged again (T-7.5)."""
+    flow = Flow(
+        "dog",
+        on=[OnMention()],
+        on_end="stay",
+        while_=lambda view: "name" not in view.data,
+        steps=[Do("d", "note", then="end"), Prompt("p", "Talk.")],
+    )
+    chat = Chat(flow, actions={"note": lambda ctx: ctx.set({"name": "Ana"}) or ok()})
+    assert said(chat.message(speak="Talking.")) == ["Talking."]
+
+
+def test_a_run_that_stays_after_its_reply_is_not_moved_again():
+    """T-15.10: it is queued only if it is `running`; so its premise is not judged in phase 7."""
+    flow = Flow("lead", on_end="stay", while_=lambda view: "name" not in view.data, steps=[Collect("c", ["name"])])
+    chat = Chat(flow)
+    result = chat.start("lead", speak={"message": "Hi", "name": "Ana"})
+    assert (ended(result), chat.statuses) == ([], {"lead": "asking"})
+
+
+def test_a_run_that_ends_after_its_reply_was_running():
+    """T-15.10, T-2.3: the step was left before the flow came to its end."""
+    result = Chat(Flow("lead", steps=[Prompt("p", "Talk.")])).start("lead", speak="Hi")
+    assert result.ended[0].run.status == "running"
+
+
+def test_the_step_to_stay_on_may_be_one_that_collects():
+    """T-12.9: lines of kind `collect` count like those of kind `prompt`."""
+    steps = [Collect("a", ["name"], then="end"), Prompt("b", "B.")]
+    chat = Chat(Flow("lead", on_end="stay", steps=steps))
+    chat.start("lead", speak={"message": "Hi", "name": "Ana"})
+    assert chat.run("lead").step_id == "a"
+
+
 # --- early ends ---------------------------------------------------------------------------------
 
 

@@ -516,3 +516,11 @@ def test_parking_anywhere_but_for_a_retry_ends_the_staying():
     edited.message()
     assert (edited.run("lead").status, edited.run("lead").staying) == ("waiting", None)
     assert ended(edited.event("in")) == []
+
+
+def test_a_step_that_is_left_tells_where_it_leads():
+    """O-5.3: `next` of the `ok` line of an asking run is its `then`, which is followed."""
+    chat = Chat(Flow("lead", steps=[Collect("c", ["name"], then="y"), Say("x", "x", then="end"), Say("y", "y")]))
+    chat.start("lead", speak="Name?")
+    result = chat.message(understand={"fields": {"name": "Ana"}})
+    assert (lines(result)[0], result.outcomes[0].next, said(result)) == ("collect/ok", "y", ["y"])

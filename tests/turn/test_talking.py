@@ -435,6 +435,21 @@ def test_after_a_failure_a_suspended_run_comes_back():
     assert chat.statuses == {"one": "asking", "two": "waiting"}
 
 
+def test_an_action_of_the_run_itself_does_not_silence_its_talk_step():
+    """T-14.3: `spokeBy` has this run only, so it may answer."""
+    flow = Flow("lead", on=[OnAnyMessage()], steps=[Do("d", "tell"), Prompt("p", "Talk.")])
+    assert said(Chat(flow, actions={"tell": ok(spoke=True)}).message(speak="Hi")) == ["Hi"]
+
+
+def test_a_retry_at_a_step_that_was_never_entered():
+    """B-9.1: the visit is 0 then, as in a blob that was made elsewhere."""
+    chat = Chat(Flow("lead", steps=[NOTE]))
+    chat.start("lead", speak="Note?")
+    chat.run("lead").visits.clear()
+    result = chat.message(speak=ProviderError("x", kind="rate"))
+    assert result.schedule[0].key == f"lead#k1:c:0:retry:{at(60)}"
+
+
 # --- usage --------------------------------------------------------------------------------------
 
 
