@@ -343,7 +343,8 @@ def test_the_wake_of_a_run_whose_flow_or_step_is_gone():
     key = f"offer#k1:w:{at(86_400)}"
     chat = Chat(PAUSE)
     chat.start("offer")
-    assert lines(chat.without(_nudge()).wake(key)) == ["if/skipped/flow-gone"]
+    gone = chat.without(_nudge()).wake(key)
+    assert (lines(gone), gone.ended[0].run.status) == (["if/skipped/flow-gone"], "running")
     assert lines(chat.without(Flow("offer", steps=[Say("x", "x")])).wake(key)) == ["if/skipped/step-gone"]
 
 

@@ -214,6 +214,7 @@ def test_an_action_may_be_asynchronous():
         ({"failed": "no"}, "do/failed/action-failed", "no", "failed"),
         ({"failed": ""}, "do/failed/action-failed", "", "failed"),
         ({"failed": ["a"]}, "do/failed/action-failed", '["a"]', "failed"),
+        ({"failed": {1}}, "do/failed/action-failed", "{1}", "failed"),  # no JSON text: Python's
         ({"ok": None, "failed": "no", "defer": "1h"}, "do/failed/action-failed", "no", "failed"),
         (failed("no"), "do/failed/action-failed", "no", "failed"),
         (RuntimeError("it broke"), "do/failed/action-failed", "it broke", "failed"),
@@ -313,14 +314,13 @@ def test_a_value_that_is_no_json_is_the_actions_failure():
 
 def test_an_action_that_the_agent_lost():
     """T-11.12: a failure that names it; the build refuses such a flow, so it came another way."""
-    chat = Chat(
-        Flow("lead", steps=[Do("d", 'the "act"', on_fail="f"), Say("f", "failed")]), actions={'the "act"': ok()}
-    )
+    steps = [Do("d", 'the "act"', on_fail="f"), Say("x", "then", then="end"), Say("f", "failed")]
+    chat = Chat(Flow("lead", steps=steps), actions={'the "act"': ok()})
     plan = chat.agent.plan
     chat.agent.plan = AgentPlan(name="Ana", flows=plan.flows)
     result = chat.start("lead")
     assert result.outcomes[0].detail == 'no action is registered as "the \\"act\\""'
-    assert said(result) == ["failed"]
+    assert (lines(result)[0], said(result)) == ("do/failed/action-failed", ["failed"])
 
 
 def test_actions_run_under_a_closed_gate():
