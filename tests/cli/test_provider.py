@@ -12,6 +12,7 @@ from model.loopback import ChatServer, chat_server, cuts, fails, says
 
 pytestmark = pytest.mark.servers
 
+LATER = {"retry-after": "60"}  # no attempt waits that long
 UNDERSTOOD = says(json.dumps({"flows": {"book": 95}, "fields": {"service": "cleaning"}, "asks": False}))
 
 
@@ -36,8 +37,9 @@ def test_a_server_of_ones_own_is_asked(tmp_path: Path) -> None:
 
 def test_a_failed_call_is_told_and_the_message_waits(tmp_path: Path) -> None:
     """The person hears in plain words what happened; the same message is tried again and lost nowhere."""
-    failures = [fails(401, "no such key"), fails(429, "slow down"), fails(500, "oops"), cuts()]
-    with chat_server([*failures, UNDERSTOOD]) as server:
+    failures = [fails(401, "no such key"), fails(429, "slow down", LATER), fails(500, "oops", LATER), cuts()]
+    again = [cuts()] * 3  # a connection that is lost is tried four times before anybody hears of it
+    with chat_server([*failures, *again, UNDERSTOOD]) as server:
         done = _talk(server, tmp_path / "chat.sqlite", "a cleaning please", *[""] * len(failures))
     words = ["did not accept the key", "wants fewer calls for a while", "overloaded or down", "could not be reached"]
     answers = done.out.split("you > ")[1:]
@@ -48,7 +50,7 @@ def test_a_failed_call_is_told_and_the_message_waits(tmp_path: Path) -> None:
 def test_a_waiting_message_is_played_at_the_next_start(tmp_path: Path) -> None:
     """Whoever leaves after a failure finds the answer when the model is back, another model too."""
     store = tmp_path / "chat.sqlite"
-    with chat_server([fails(500, "oops")]) as server:
+    with chat_server([fails(500, "oops", LATER)]) as server:
         _talk(server, store, "I'd like to book a cleaning")
     done = chat(store, [])
     assert done.said("Sofia")[-1].startswith("Which day suits you")
@@ -70,7 +72,7 @@ def test_a_reply_that_can_wait_has_a_timer_of_its_own(tmp_path: Path) -> None:
     """The turn is kept; its own wake tries again, and that is told."""
     store = tmp_path / "chat.sqlite"
     asked = says(json.dumps({"flows": {"book": 95}, "fields": {}, "asks": False}))
-    with chat_server([asked, fails(503, "oops"), says(json.dumps({"message": "What do you need?"}))]) as server:
+    with chat_server([asked, fails(503, "oops", LATER), says(json.dumps({"message": "What do you need?"}))]) as server:
         done = _talk(server, store, "I need an appointment", "/skip 1m")
         assert "Another try:" in done.out
         assert done.said("Sofia") == ["What do you need?"]

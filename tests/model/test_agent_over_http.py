@@ -23,7 +23,7 @@ HISTORY = [{"role": "user", "content": "oi"}, {"role": "assistant", "content": "
 @asynccontextmanager
 async def _agent(*answers: Answer) -> AsyncIterator[tuple[Agent, ChatServer]]:
     with chat_server(answers) as server:
-        model = PydanticAIModel("openai:gpt-5-mini", base_url=server.base_url, timeout=2)
+        model = PydanticAIModel("openai:gpt-5-mini", base_url=server.base_url, timeout=2, retries=0)
         agent = Agent(
             name="Ana",
             persona="Warm, brief.",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import falai.model
@@ -32,18 +34,27 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
     assert '"lexical"' in str(caught.value)
 
 
-def test_a_base_url_needs_a_provider_that_takes_one() -> None:
-    """Every other server that speaks OpenAI's language is reached as `openai:`."""
-    check_name("openai:any", base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(ValueError, match=r'"openai:claude"'):
-        resolve_model("anthropic:claude", base_url="http://127.0.0.1:1/v1")
+def test_a_name_of_openrouter_says_whose_model_it_is() -> None:
+    """Without the upstream the provider would refuse each call."""
+    check_name("openrouter:openai/gpt-5-mini")
+    with pytest.raises(ValueError, match=r'write "openrouter:openai/gpt-5-mini"'):
+        check_name("openrouter:gpt-5-mini")
 
 
-def test_a_missing_extra_names_the_command() -> None:
-    """Found before anything is called. (The extra of mistral is not among the project's own.)"""
-    with pytest.raises(ImportError, match=r"needs the package mistralai: run pip install") as caught:
-        resolve_model("mistral:large")
-    assert "mistral" in str(caught.value)
+def test_a_missing_extra_names_the_command(tmp_path: Path) -> None:
+    """Found before anything is called: here in an interpreter that has falai and msgspec alone."""
+    (tmp_path / "msgspec").symlink_to(Path(msgspec.__file__).parent)
+    code = (
+        f"import sys; sys.path[:0] = {[str(Path(falai.__file__).parents[1]), str(tmp_path)]!r}\n"
+        "from falai.model.names import check_name\n"
+        "for name in ('anthropic:claude', 'mistral:large', 'google:gemini'):\n"
+        "    try: check_name(name)\n"
+        "    except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert [line.partition(": run ")[2] for line in done.stdout.splitlines()] == [
+        'pip install "falai[anthropic]"', 'pip install "falai[openai]"', 'pip install "falai[google]"',
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("given", [None, 7, object(), LexicalModel])

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final
 
 from falai.errors import ProviderError, ProviderErrorKind
+from falai.model.waits import stated_waits
 from falai.session.jsontext import json_text
 
 __all__ = ["classify", "outcome_of"]
@@ -86,20 +88,27 @@ class _Facts:
         return self.status is None or self.status < 500
 
 
-def classify(error: BaseException, provider: str = "") -> ProviderError:
-    """The failure as a `ProviderError`: one stays as it is, anything else is wrapped (M-19.3, M-19.4)."""
+def classify(error: BaseException, provider: str = "", *, now_ms: int | None = None) -> ProviderError:
+    """The failure as a `ProviderError`: one stays as it is, anything else is wrapped (M-19.3, M-19.4).
+
+    `now_ms` is needed for an instant that the provider states as seen from now (M-19.6).
+    """
     if isinstance(error, ProviderError):
         return error
     status = _status(error)
     body = _body(error)
     facts = _Facts(error, status, f"{error}\n{body or ''}")
     headers = _headers(error)
+    waits = stated_waits(headers, body or "", now_ms, _seconds(error))
     wrapped = ProviderError(
         str(error) or type(error).__name__,
         provider=provider,
         kind=_kind(facts),
         status=status,
-        retry_after_ms=_retry_after(error, headers),
+        code=_code(error),
+        retry_after_ms=waits.retry_after_ms,
+        reset_at_ms=waits.reset_at_ms,
+        window=waits.window,
         should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower()),
         body=body,
     )
@@ -109,7 +118,7 @@ def classify(error: BaseException, provider: str = "") -> ProviderError:
 
 def outcome_of(error: Exception, now_ms: int) -> tuple[str, bool, int | None]:
     """The outcome's code, whether another try can help, and when the provider opens (M-10.4 to M-10.6)."""
-    failure = classify(error)
+    failure = classify(error, now_ms=now_ms)
     stated = [failure.reset_at_ms] if failure.reset_at_ms is not None else []
     if failure.retry_after_ms is not None:
         stated.append(now_ms + failure.retry_after_ms)
@@ -176,25 +185,16 @@ def _headers(error: BaseException) -> Mapping[str, str]:
     return {str(key).lower(): str(value) for key, value in dict(found).items()} if found else {}
 
 
-def _retry_after(error: BaseException, headers: Mapping[str, str]) -> int | None:
-    """`Retry-After` in milliseconds: seconds, or a date as seen from the answer's own `Date` (M-19.6)."""
-    stated = getattr(error, "retry_after", None) or headers.get("retry-after")
-    if stated is None:
-        return None
-    try:
-        return max(0, round(float(stated) * 1000))
-    except (ValueError, TypeError, OverflowError):
-        return _until(str(stated), headers.get("date"))
+def _seconds(error: BaseException) -> float | None:
+    """The wait that a library read out of an answer."""
+    found = getattr(error, "retry_after", None)
+    return float(found) if isinstance(found, int | float) and isfinite(found) else None
 
 
-def _until(then: str, now: str | None) -> int | None:
-    from email.utils import parsedate_to_datetime  # it brings sockets and more, for a rare header
-
-    try:
-        wait = parsedate_to_datetime(then) - parsedate_to_datetime(now or "")
-        return max(0, round(wait.total_seconds() * 1000))
-    except (ValueError, TypeError):
-        return None
+def _code(error: BaseException) -> str | None:
+    """The vendor's own name of the error."""
+    names = ("provider_error_code", "provider_error_type", "code")
+    return next((found for name in names if isinstance(found := getattr(error, name, None), str)), None)
 
 
 # --- the table --------------------------------------------------------------------------------

@@ -22,18 +22,15 @@ PREFIXES: Final = {
     "ollama": "openai",
     "anthropic": "anthropic",
     "google": "google.genai",
-    "groq": "groq",
-    "mistral": "mistralai",
+    "groq": "openai",
+    "mistral": "openai",
 }
 """The provider's prefix, and the package that has to be installed for it."""
 
-_WITH_BASE_URL: Final = ("openai", "openai-chat", "openai-responses", "ollama")
 _EXTRAS: Final = {
     "openai": 'pip install "falai[openai]"',
     "anthropic": 'pip install "falai[anthropic]"',
     "google.genai": 'pip install "falai[google]"',
-    "groq": 'pip install "pydantic-ai-slim[groq]"',
-    "mistralai": 'pip install "pydantic-ai-slim[mistral]"',
 }
 
 
@@ -41,9 +38,9 @@ def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> M
     """The model behind a name; a `Model` stays as it is, a model of pydantic-ai is wrapped, and a list
     of any of these is a `FallbackModel`.
 
-    With a base URL, `openai:` means chat completions at that server. Raises `ValueError` for a name
-    that is unknown or incomplete, naming the known ones, and for a base URL where none can be;
-    `ImportError` with the command to run when the provider's extra is not installed; `TypeError`
+    A base URL is another address of the provider; with one, `openai:` means chat completions at any
+    server that speaks them. Raises `ValueError` for a name that is unknown or incomplete, naming the
+    known ones, and for a base URL where none can be; `ImportError` with the command to run when the provider's extra is not installed; `TypeError`
     for what is no model.
     """
     if model == "lexical":
@@ -65,7 +62,7 @@ def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> M
     return cast(Model, model)
 
 
-def check_name(model: str, *, base_url: str | None = None) -> None:
+def check_name(model: str) -> None:
     """Raises what `resolve_model` promises for a provider's name."""
     prefix, colon, name = model.partition(":")
     if prefix not in PREFIXES or not colon or not name.strip():
@@ -73,8 +70,8 @@ def check_name(model: str, *, base_url: str | None = None) -> None:
         raise ValueError(
             f'unknown model "{model}": write "lexical", or one of {known} with the model\'s name behind it'
         )
-    if base_url is not None and prefix not in _WITH_BASE_URL:
-        raise ValueError(f'"{prefix}:" takes no base URL: a server of that kind is reached as "openai:{name}"')
+    if prefix == "openrouter" and "/" not in name:
+        raise ValueError(f'"{model}" names no upstream: write "openrouter:openai/{name}", or whose model it is')
     package = PREFIXES[prefix]
     missing = next((part for part in ("pydantic_ai", package) if not _is_installed(part)), None)
     if missing is not None:

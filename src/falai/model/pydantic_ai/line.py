@@ -1,0 +1,99 @@
+"""One model of the library, in one event loop: sends a request and reads the answer, in time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from pydantic_ai import messages as wire
+from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.models import Model as Upstream
+from pydantic_ai.models import StreamedResponse
+
+from falai.errors import ProviderError
+from falai.model.port import ModelChunk, ModelReply, ModelRequest
+from falai.model.pydantic_ai.abilities import abilities, settings
+from falai.model.pydantic_ai.asking import answer_tool, messages, parameters
+from falai.model.pydantic_ai.model import Options
+from falai.model.pydantic_ai.reading import Pieces, read
+from falai.model.pydantic_ai.schemas import Enforcement
+from falai.model.pydantic_ai.upstream import upstream
+
+__all__ = ["Line"]
+
+
+class Line:
+    """A model of the library with what never changes from call to call: what it can do, and its settings."""
+
+    def __init__(self, model: Upstream, name: str, options: Options, *, own: bool) -> None:
+        self._model = model
+        self._name = name
+        self._options = options
+        self._own = own
+        self._abilities = abilities(model)
+        self._settings = settings(model, options, own=own)
+        self._enforcement = Enforcement(name)
+
+    @classmethod
+    def to(cls, model: str | Upstream, options: Options) -> Line:
+        """The line to a model by name, which is made here, or to a model object."""
+        if isinstance(model, str):
+            return cls(upstream(model, options), model, options, own=True)
+        return cls(model, model.model_id, options, own=False)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """The whole reply. Raises `ProviderError`, and whatever the library raises."""
+        asked = self._asked(request)
+        response = await model_request(self._model, messages(request, self._abilities), **asked)
+        return read(response, request, self._name)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
+        """The reply in pieces, the last one with the reply. Raises like `complete`, perhaps after some pieces."""
+        pieces = Pieces(answer_tool(request))
+        asked = self._asked(request)
+        if self._model.system == "mistral":  # its servers refuse the option that others need for usage
+            asked["model_settings"]["extra_body"] = {"stream_options": {}}
+        async with AsyncExitStack() as open_streams:
+            stream = model_request_stream(self._model, messages(request, self._abilities), **asked)
+            async with self._in_time():
+                events = await open_streams.enter_async_context(stream)
+            while (event := await self._next(events)) is not None:
+                if piece := pieces.read(event):
+                    yield ModelChunk(piece, pieces.accumulated)
+            reply = read(events.get(), request, self._name, streamed=True)
+        yield ModelChunk("", pieces.accumulated, reply)
+
+    async def close(self) -> None:
+        """Closes the connections of a model that was made here; those of a host's object are the host's."""
+        if self._own:
+            await self._model.__aenter__()  # leaving is the library's only way to close
+            await self._model.__aexit__(None, None, None)
+
+    def _asked(self, request: ModelRequest) -> dict[str, Any]:
+        way = self._abilities.way(request, self._options)
+        found = parameters(request, way, self._abilities, self._enforcement)
+        limit = request.max_output_tokens or self._options.max_output_tokens
+        given: dict[str, Any] = {**self._settings, "max_tokens": limit}
+        if found.function_tools and not request.tools:
+            given["tool_choice"] = "none"
+        return {"model_settings": given, "model_request_parameters": found}
+
+    async def _next(self, events: StreamedResponse) -> wire.ModelResponseStreamEvent | None:
+        async with self._in_time():
+            return await anext(aiter(events), None)
+
+    def _in_time(self) -> AbstractAsyncContextManager[None]:
+        return _quiet_at_most(self._options.timeout, self._name)
+
+
+@asynccontextmanager
+async def _quiet_at_most(seconds: float, provider: str) -> AsyncGenerator[None, None]:
+    """Bounds how long a stream may be quiet; the whole of it may last (M-20.2)."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        message = f"the stream was quiet for {seconds:g} s"
+        raise ProviderError(message, provider=provider, kind="timeout") from error

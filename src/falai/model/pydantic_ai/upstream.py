@@ -1,0 +1,102 @@
+"""The library's own model for a name: its provider, its address, its key (M-22).
+
+Groq and Mistral are reached by their OpenAI-compatible addresses: one package less to install, and
+one streaming grammar less to trust. What their servers cannot do is written down here.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model as Upstream
+from pydantic_ai.models import infer_model
+from pydantic_ai.providers import infer_provider_class
+
+from falai.errors import ProviderError, ProviderErrorKind
+from falai.model.pydantic_ai.model import Options
+
+__all__ = ["upstream"]
+
+_OLLAMA: Final = "http://127.0.0.1:11434/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Compatible:
+    """A service that speaks OpenAI's chat completions, and in what its servers differ."""
+
+    base_url: str | None
+    key: str
+    profile: dict[str, Any]
+
+
+_ANY: Final = _Compatible(None, "OPENAI_API_KEY", {})
+_COMPATIBLE: Final = {
+    "openai": _ANY,
+    "openai-chat": _ANY,
+    # Groq enforces no schema in a stream or beside tools, so the answer travels in a tool there.
+    "groq": _Compatible(
+        "https://api.groq.com/openai/v1",
+        "GROQ_API_KEY",
+        {"supports_json_schema_output": False, "openai_supports_strict_tool_definition": False},
+    ),
+    "mistral": _Compatible(
+        "https://api.mistral.ai/v1",
+        "MISTRAL_API_KEY",
+        {"tool_call_id_length": 9, "openai_chat_supports_max_completion_tokens": False},
+    ),
+}
+
+
+def upstream(model: str, options: Options) -> Upstream:
+    """The library's model, with the SDK's own retries off: they would try twice more, unseen.
+
+    Raises `ProviderError`: of kind `auth` for a key that is missing.
+    """
+    prefix, _, name = model.partition(":")
+    try:
+        found = _compatible(prefix, name, options) or infer_model(model, lambda prefix: _provider(prefix, options))
+    except UserError as error:
+        kind: ProviderErrorKind = "auth" if "_API_KEY" in str(error) else "invalid"
+        raise ProviderError(str(error), provider=model, kind=kind) from error
+    client: Any = found.provider.client if found.provider is not None else None
+    if hasattr(client, "max_retries"):  # Google's has no retries unless asked
+        client.max_retries = 0
+    return found
+
+
+def _compatible(prefix: str, name: str, options: Options) -> Upstream | None:
+    """A model behind OpenAI's chat protocol; `None` where the library has a class of its own for it."""
+    service = _COMPATIBLE.get(prefix)
+    base_url = options.base_url or (service.base_url if service else None)
+    if service is None or base_url is None:
+        return None
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    key = options.api_key or os.environ.get(service.key)
+    if key is None and options.base_url is None:
+        raise UserError(f"Set the `{service.key}` environment variable or pass `api_key`")
+    provider = OpenAICompatibleProvider(
+        prefix if service.base_url else "openai-compatible",
+        base_url=base_url,
+        api_key=key,
+        http_client=options.http_client,
+    )
+    return OpenAIChatModel(name, provider=provider, profile=cast(Any, service.profile))
+
+
+def _provider(prefix: str, options: Options) -> Any:
+    given = {"api_key": options.api_key, "http_client": options.http_client}
+    known: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    base_url = options.base_url or (os.environ.get("OLLAMA_BASE_URL", _OLLAMA) if prefix == "ollama" else None)
+    kind: Any = infer_provider_class(prefix)
+    if base_url is None:
+        return kind(**known)
+    if prefix not in ("deepseek", "openrouter"):
+        return kind(base_url=base_url, **known)
+    provider = kind(**known)  # these take no address, but their client does
+    provider.client.base_url = base_url
+    return provider
