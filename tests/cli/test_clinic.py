@@ -86,6 +86,11 @@ def test_a_question_in_between_is_answered_and_the_booking_goes_on(talk) -> None
     assert "  time     15:00" in done.out
 
 
+def test_a_first_word_with_a_value_in_it_is_greeted(talk) -> None:
+    """The greeting is for a conversation of which nothing was known before this message."""
+    assert talk(["good morning, this is Rui"]).said("Sofia")[0].startswith("Hello, this is Sofia")
+
+
 def test_a_surname_is_no_question(talk) -> None:
     """Costa is a name, whatever else its stem may mean."""
     done = talk(["book a cleaning for 2099-03-02 at 3pm", "my name is Rui Costa"])

@@ -180,6 +180,7 @@ welcome = Flow(
     "welcome",
     name="Welcome",
     on=[OnAnyMessage(if_=nothing_is_known)],
+    while_={},  # what the first message tells is known before the greeting goes out: that shall not stop it
     steps=[
         Say(
             "hello",
