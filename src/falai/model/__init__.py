@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from falai.model.fallback import FallbackModel
     from falai.model.jsontext import salvage_json
     from falai.model.lexical import LexicalModel
+    from falai.model.mcp import mcp_tools
     from falai.model.names import resolve_model
     from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
     from falai.model.pydantic_ai import PydanticAIModel
 
 __all__ = [
     "FallbackModel", "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel",
-    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "resolve_model", "salvage_json",
+    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "mcp_tools", "resolve_model", "salvage_json",
 ]  # fmt: skip
 
 _HOMES: Final = {
@@ -29,6 +30,7 @@ _HOMES: Final = {
     "LexicalModel": "lexical",
     "PydanticAIModel": "pydantic_ai",
     "StreamingMessageDecoder": "decoder",
+    "mcp_tools": "mcp",
     "resolve_model": "names",
     "salvage_json": "jsontext",
 }
