@@ -14,7 +14,7 @@ The order is the same for every kind of input; an ignored one goes from Ingest t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -26,7 +26,7 @@ from falai.turn.decide import decide
 from falai.turn.effects import Effect
 from falai.turn.given import Given
 from falai.turn.ingest import ingest
-from falai.turn.result import TurnResult
+from falai.turn.result import ModelCall, TurnResult
 from falai.turn.run import run_phase
 from falai.turn.settle import settle
 from falai.turn.speak import speak_phase
@@ -36,8 +36,12 @@ from falai.turn.understand import understand
 __all__ = ["turn_phases"]
 
 
-def turn_phases(plan: AgentPlan, given: Given, clock: Callable[[], datetime]) -> Generator[Effect, Any, TurnResult]:
+def turn_phases(
+    plan: AgentPlan, given: Given, clock: Callable[[], datetime], calls: Sequence[ModelCall] = ()
+) -> Generator[Effect, Any, TurnResult]:
     """One turn as a generator: yields what it needs, returns the result.
+
+    `calls` is what the driver notes of the model calls that it makes; the result passes it on.
 
     Equal input, session, clock and answers give an equal result (T-21.1). The session that was
     given is never changed (B-3.3).
@@ -51,10 +55,10 @@ def turn_phases(plan: AgentPlan, given: Given, clock: Callable[[], datetime]) ->
         yield from run_phase(turn)
         reply = yield from speak_phase(turn)
         yield from settle(turn, reply)
-    return _result(turn)
+    return _result(turn, tuple(calls))
 
 
-def _result(turn: Turn) -> TurnResult:
+def _result(turn: Turn, calls: tuple[ModelCall, ...]) -> TurnResult:
     return TurnResult(
         session=turn.session,
         changed=not turn.ignored and _changed(turn),
@@ -66,6 +70,7 @@ def _result(turn: Turn) -> TurnResult:
         skipped=tuple(turn.skipped),
         llm_calls=turn.llm_calls,
         usage=turn.usage,
+        calls=calls,
         changes=tuple(turn.changes),
     )
 

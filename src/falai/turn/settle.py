@@ -69,7 +69,7 @@ def _step_spoke(turn: Turn, talk: Talk, spoken: Spoken, *, answers_first: bool) 
     run_line(turn, run, kind_of(step), "ok", key=key, llm_calls=spoken.llm_calls)
     left = pending(run, step, turn.session.data)
     if not answers_first:
-        count_asks(turn, run, step)
+        count_asks(run, left)
     elif question_due(turn, run, step):
         send_question(turn, run, step)
     if run.staying:

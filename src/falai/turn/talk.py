@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from falai.flow.definition import Collect, TalkStep
@@ -56,11 +56,11 @@ def send_question(turn: Turn, run: Run, step: TalkStep) -> None:
     """Sends the fixed question, as one ask of each field (T-16.4)."""
     assert isinstance(step, Collect)
     turn.send(turn.render(step.question or "", run), "verbatim", key_of(run), run)
-    count_asks(turn, run, step)
+    count_asks(run, collects(step))
     run_line(turn, run, "collect", "ok", "asked-fixed", key=key_of(run))
 
 
-def count_asks(turn: Turn, run: Run, step: TalkStep) -> None:
-    """One more ask of each pending field (T-15.7)."""
-    for field in pending(run, step, turn.session.data):
+def count_asks(run: Run, fields: Iterable[str]) -> None:
+    """One more ask of each of these fields (T-15.7, T-16.4)."""
+    for field in fields:
         run.asked[field] = run.asked.get(field, 0) + 1
