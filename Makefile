@@ -12,7 +12,7 @@ export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/.venv/pyright
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export UV_PROJECT_ENVIRONMENT := .venv
 
-.PHONY: demo test full check lint types docs mutants setup clean
+.PHONY: demo test full check lint types docs mutants bench setup clean
 
 demo: $(INSTALLED) ## talk to the example clinic in the terminal; ARGS="--model openai:gpt-5-mini"
 	$(BIN)/falai chat $(ARGS)
@@ -39,6 +39,9 @@ docs: $(INSTALLED) ## the documentation, into docs/_build/html
 mutants: $(INSTALLED) ## which one-line faults of turn/ the tests notice; goes on where it was stopped
 	$(BIN)/mutmut run $(ARGS)
 	$(BIN)/mutmut results
+
+bench: $(INSTALLED) ## what a turn costs beside a floor written by hand, and how large a session grows
+	$(BIN)/python -m benchmarks
 
 setup: $(INSTALLED) $(PYRIGHT)
 
