@@ -100,15 +100,15 @@ def known_section(known: Iterable[Known]) -> str:
 
 def field_line(field: FieldTask) -> str:
     """Key, type, options and description of a field (M-11.4); of a richer type also how it is written."""
-    shape = f", {_FORMATS.get(field.format, field.format)}" if field.format else ""
-    options = "" if field.enum is None else _options(field.enum)
-    description = f": {field.description}" if field.description else ""
-    return f"{name(field.key)} ({field.type}{shape}{options}){description}"
+    return _field_line(field.key, field.type, field.format, field.enum, field.description)
 
 
-@lru_cache(maxsize=512)
-def _options(enum: tuple[Any, ...]) -> str:
-    return f"; one of {', '.join(map(literal, enum))}"
+@lru_cache(maxsize=2048)  # a field is the same in every turn
+def _field_line(key: str, kind: str, form: str | None, enum: tuple[Any, ...] | None, description: str | None) -> str:
+    shape = f", {_FORMATS.get(form, form)}" if form else ""
+    options = "" if enum is None else f"; one of {', '.join(map(literal, enum))}"
+    about = f": {description}" if description else ""
+    return f"{name(key)} ({kind}{shape}{options}){about}"
 
 
 def _made_prefix(plan: AgentPlan) -> Prefix:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
 
 from falai.model.quoting import fenced, literal, name
 from falai.model.sections import field_line, joined, known_section, section, today_section
 from falai.model.tasks import BranchTask, FieldTask, FloorTask, FlowTask, ParamTask, UnderstandTask
-from falai.session.jsontext import json_text
 
 __all__ = ["understand_prompt"]
 
@@ -100,7 +100,12 @@ def _mentions(flows: Iterable[FlowTask]) -> str:
 
 
 def _block(bullet: str, flow: FlowTask, fits: str, rules_out: str) -> str:
-    lines = [f"{bullet}{_title(flow)}"]
+    return bullet + _body(flow, fits, rules_out)
+
+
+@lru_cache(maxsize=512)  # most flows are the same in every turn
+def _body(flow: FlowTask, fits: str, rules_out: str) -> str:
+    lines = [_title(flow)]
     lines += [f"   - {fits}: {phrase}" for phrase in flow.matches]
     lines += [f"   - {rules_out}: {phrase}" for phrase in flow.exclusions]
     lines += [f"   - read {_param(param)}" for param in flow.extract]
@@ -132,23 +137,28 @@ def _fields(fields: Iterable[FieldTask]) -> str:
 def _output(task: UnderstandTask) -> str:
     skeleton = dict(_skeleton(task))
     lines = [f"- {part}: {_SECTIONS[part]}" for part in skeleton]
-    return section("Output", _lines([_OUTPUT, *lines, json_text(skeleton)]))
+    return section("Output", _lines([_OUTPUT, *lines, _object(skeleton)]))
 
 
-def _skeleton(task: UnderstandTask) -> Iterator[tuple[str, Any]]:
-    """The envelope with blank leaves, in its own order (M-4.10)."""
+def _skeleton(task: UnderstandTask) -> Iterator[tuple[str, str]]:
+    """The envelope's sections as JSON text with blank leaves, in their own order (M-4.10)."""
     if task.flows:
-        yield "flows", {flow.key: 0 for flow in task.flows}
+        yield "flows", _object({flow.key: "0" for flow in task.flows})
     if task.mentions:
-        yield "mentions", {flow.key: False for flow in task.mentions}
-    if read := {flow.key: {p.name: None for p in flow.extract} for flow in task.mentions if flow.extract}:
-        yield "extract", read
+        yield "mentions", _object({flow.key: "false" for flow in task.mentions})
+    if read := {flow.key: literal({p.name: None for p in flow.extract}) for flow in task.mentions if flow.extract}:
+        yield "extract", _object(read)
     if task.branches:
-        yield "branches", {branch.key: False for branch in task.branches}
+        yield "branches", _object({branch.key: "false" for branch in task.branches})
     if task.fields:
-        yield "fields", {field.key: None for field in task.fields}
+        yield "fields", _object({field.key: "null" for field in task.fields})
     if task.asks:
-        yield "asks", False
+        yield "asks", "false"
+
+
+def _object(members: Mapping[str, str]) -> str:
+    """A JSON object of JSON texts; its keys are plain words (M-3.4), which need no escape."""
+    return "{" + ",".join([f'"{key}":{text}' for key, text in members.items()]) + "}"
 
 
 def _title(flow: FlowTask | FloorTask) -> str:
