@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from falai.flow.plan import FieldPlan
+from falai.flow.plan import FieldPlan, WireType
 from falai.flow.schema import to_wire_schema
 
 __all__ = ["SECTIONS", "speak_keys", "speak_schema", "understand_keys", "understand_schema"]
@@ -69,7 +70,7 @@ def understand_schema(
     }
     envelope = {section: _closed(members) for section, members in sections.items() if members}
     if fields:
-        envelope["fields"] = to_wire_schema(fields, nullable=True)
+        envelope["fields"] = _fields(fields)
     if asks:
         envelope["asks"] = dict(_ASKS)
     return _closed(envelope)
@@ -77,17 +78,32 @@ def understand_schema(
 
 def speak_schema(fields: Mapping[str, FieldPlan]) -> dict[str, Any]:
     """`message`, then the pending fields under their keys (M-7.2)."""
-    return to_wire_schema({"message": FieldPlan("message", "string"), **fields}, nullable=True)
+    return _fields({"message": FieldPlan("message", "string"), **fields})
 
 
 def _key(real: str, prefix: str, taken: set[str], counter: int) -> tuple[str, int]:
     """The key of an id, and the counter after it; the key is taken from then on."""
     key = real
-    while key in taken or not _LEGAL.fullmatch(key):
+    while key in taken or not _is_legal(key):
         counter += 1
         key = f"{prefix}{counter}"
     taken.add(key)
     return key, counter
+
+
+def _is_legal(key: str) -> bool:
+    return (key.isidentifier() and key.isascii()) or _LEGAL.fullmatch(key) is not None  # most are quick to tell
+
+
+def _fields(fields: Mapping[str, FieldPlan]) -> dict[str, Any]:
+    return _closed({key: dict(_leaf(field.type, field.enum, field.description)) for key, field in fields.items()})
+
+
+@lru_cache(maxsize=2048)  # a field is the same in every turn
+def _leaf(kind: WireType, enum: tuple[Any, ...] | None, description: str | None) -> Mapping[str, Any]:
+    field = FieldPlan("", kind, enum=enum, description=description)
+    leaf: Mapping[str, Any] = to_wire_schema({"": field}, nullable=True)["properties"][""]
+    return leaf
 
 
 def _all(keys: Sequence[str], leaf: Mapping[str, Any]) -> dict[str, Any]:
