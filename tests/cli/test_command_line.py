@@ -37,7 +37,6 @@ def test_help_teaches_by_examples(arguments: list[str], example: str) -> None:
         ([f"{AGENTS / 'broken.py'}:mistaken"], "has 2 problems:\n  flows[0].steps[0].collect"),
         (["--model", "gpt"], 'unknown model "gpt": write "lexical", or one of openai:'),
         (["--base-url", "http://localhost:1"], "name a model, such as --model openai:my-model"),
-        (["--model", "mistral:x"], "run pip install"),
     ],
 )
 def test_what_cannot_be_loaded_is_said_in_words(tmp_path: Path, arguments: list[str | Path], words: str) -> None:
@@ -81,10 +80,25 @@ def test_the_conversation_is_kept_in_the_data_folder(tmp_path: Path) -> None:
     assert (tmp_path / "falai" / "sofia.sqlite").is_file()
 
 
-def test_without_the_extra_it_names_the_pip_command(tmp_path: Path) -> None:
-    """A Python without click: one sentence, and no traceback."""
-    program = "import sys; sys.modules['click'] = None; import falai.cli; falai.cli.main()"
-    hidden = f"import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'click' else f(n); {program}"
-    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+WITHOUT = """
+import sys, importlib.util as util
+found = util.find_spec
+util.find_spec = lambda name: None if name == sys.argv[0] else found(name)
+import falai.cli
+falai.cli.main()
+"""
+
+
+def _without(package: str, *arguments: str | Path) -> str:
+    """What the program says in a Python that has not installed this."""
+    program = WITHOUT.replace("sys.argv[0]", repr(package))
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.strip() == 'falai: the command line needs click. Install it: pip install "falai[cli]"'
+    return done.stderr.strip()
+
+
+def test_without_the_extra_it_names_the_pip_command(tmp_path: Path) -> None:
+    """A Python without click, one without a provider's package: one sentence, and no traceback."""
+    assert _without("click") == 'falai: the command line needs click. Install it: pip install "falai[cli]"'
+    said = _without("pydantic_ai", "chat", "--model", "openai:x", "--store", tmp_path / "chat.sqlite")
+    assert said == 'Error: the model "openai:x" needs the package pydantic_ai: run pip install "falai[openai]"'

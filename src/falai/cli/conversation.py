@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from uuid import uuid4
@@ -220,6 +221,8 @@ def _in_words(error: Exception) -> str:
             return why_provider_failed(error)
         case _NotKeptError() | FalaiError():
             return str(error)
+        case sqlite3.Error():
+            return f"The chat's file cannot be used: {error}."
         case _:
             return f"The agent's own code raised {type(error).__name__}: {error}."
 
