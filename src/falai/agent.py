@@ -11,21 +11,24 @@ import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, NoReturn, TypeVar
 
 from falai.errors import Problem, ProviderError
 from falai.flow.build import AgentOptions, EventDefinition, Idle, build_plan
 from falai.flow.definition import ActionFunction, Condition, Field, Flow, Instruction
 from falai.flow.functions import Action, Tool
 from falai.flow.handlers import View
+from falai.log import line
 from falai.model.decoder import StreamingMessageDecoder
+from falai.model.effects import ToolAnswer, ToolUse
 from falai.model.failures import classify
 from falai.model.names import resolve_model
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
-from falai.model.tools import run_tools
+from falai.model.tools import run_tools, use_tool
+from falai.observability import CallWork, TurnWork, Unwatched
 from falai.session.inputs import Anchor, Claims, Input, Silenced
 from falai.session.model import Session
 from falai.turn.effects import Act, Effect, Speak, Summarise, Understand, UseTools
@@ -43,7 +46,7 @@ AnyAnchors = Mapping[str, Anchor | Mapping[str, Any]]
 AnyClaims = Claims | Mapping[str, Any]
 AnySilenced = str | Silenced | Mapping[str, Any]
 
-_log = logging.getLogger("falai.agent")
+_LOG: Final = logging.getLogger("falai.agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,8 @@ class Agent(Generic[C]):
     prompts speak of is the day there (F-19.4). `language`, a name or a tag ("Portuguese", "pt-BR"),
     is what replies are written in; without it they follow the customer. `business_hours(at, context)`
     gives the earliest working moment that is not before `at` (F-11.5). `clock` gives "now", read once
-    a turn.
+    a turn. `debug` sets the logger `falai` to debug level; `trace_content` lets the spans of
+    OpenTelemetry hold what is written and said, which they do not by themselves.
     """
 
     def __init__(
@@ -99,6 +103,7 @@ class Agent(Generic[C]):
         max_tool_loops: int = 5,
         compaction: Mapping[str, Any] | None = None,
         debug: bool = False,
+        trace_content: bool = False,
     ) -> None:
         if debug:
             logging.getLogger("falai").setLevel(logging.DEBUG)
@@ -113,8 +118,9 @@ class Agent(Generic[C]):
         )  # fmt: skip
         self.model: Model = port
         self.clock = clock or _system_clock
+        self.trace_content = trace_content
         for warning in self.warnings:
-            _log.warning("[Agent] %s", warning)
+            _LOG.warning("[Agent] %s", warning, extra=line("agent.warning"))
 
     async def turn(
         self,
@@ -136,9 +142,10 @@ class Agent(Generic[C]):
         """
         given = read_given(session_id, input, session=session, context=context, history=history,
                            silenced=silenced, anchors=anchors, claims=claims)  # fmt: skip
-        drive = _Drive(self, given)
-        while drive.effect is not None:
-            await drive.perform()
+        with self._watched(given) as turn, turn.current():
+            drive = _Drive(self, given, turn)
+            while drive.effect is not None:
+                await drive.perform()
         return drive.result
 
     async def turn_stream(
@@ -156,14 +163,17 @@ class Agent(Generic[C]):
         """The same turn with the words of the reply as they arrive; the last item is `Done` (T-20)."""
         given = read_given(session_id, input, session=session, context=context, history=history,
                            silenced=silenced, anchors=anchors, claims=claims)  # fmt: skip
-        drive = _Drive(self, given)
-        while drive.effect is not None:
-            if isinstance(drive.effect, Speak):
-                async with aclosing(drive.stream(drive.effect)) as words:
-                    async for text in words:
-                        yield Delta(text)
-            else:
-                await drive.perform()
+        with self._watched(given) as turn:
+            with turn.current():  # never across a yield: the consumer's turn is not this turn
+                drive = _Drive(self, given, turn)
+            while drive.effect is not None:
+                if isinstance(drive.effect, Speak):
+                    async with aclosing(drive.stream(drive.effect)) as words:
+                        async for text in words:
+                            yield Delta(text)
+                else:
+                    with turn.current():
+                        await drive.perform()
         yield Done(drive.result)
 
     def turn_sync(self, session_id: str, input: AnyInput, **given: Any) -> TurnResult:
@@ -190,14 +200,18 @@ class Agent(Generic[C]):
                            anchors=anchors, claims=claims)  # fmt: skip
         return pending_wakes(Turn(self.plan, given, self.clock))
 
+    def _watched(self, given: Given) -> TurnWork:
+        return TurnWork(self.plan.name, self.model.name, given, content=self.trace_content)
+
 
 class _Drive:
     """One running turn: performs what the generator yields, and keeps what the model calls were."""
 
-    def __init__(self, agent: Agent[Any], given: Given) -> None:
+    def __init__(self, agent: Agent[Any], given: Given, turn: TurnWork) -> None:
         self._model = agent.model
-        self._phases: Generator[Effect, Any, TurnResult] = turn_phases(agent.plan, given, agent.clock)
-        self._calls: list[ModelCall] = []
+        self._calls = turn.calls
+        self._turn = turn
+        self._phases: Generator[Effect, Any, TurnResult] = turn_phases(agent.plan, given, agent.clock, turn.calls)
         self.effect: Effect | None = None
         self.result: TurnResult
         self._advance(lambda: next(self._phases))
@@ -214,10 +228,10 @@ class _Drive:
 
     async def _answer(self) -> Any:
         match self.effect:
-            case Act(action, parameters, context):
-                return await _settled(action.run(context, parameters))
+            case Act() as act:
+                return await self._act(act)
             case UseTools() as use:
-                return await run_tools(use)
+                return await run_tools(use, self._use_tool)
             case Summarise(request) | Understand(request) | Speak(request):
                 return await self._call(request)
             case None:
@@ -225,45 +239,70 @@ class _Drive:
 
     async def stream(self, effect: Speak) -> AsyncGenerator[str, None]:
         """Performs a round of the reply, passing on its words."""
-        request, begun = effect.request, perf_counter()
+        request, begun, reply = effect.request, perf_counter(), None
         decoder = StreamingMessageDecoder()
-        reply: ModelReply | None = None
         try:
-            async with _closing(self._model.stream(request)) as chunks:
-                async for chunk in chunks:
-                    reply = chunk.reply
-                    if piece := decoder.feed(chunk.accumulated):
-                        yield piece
-            whole = self._answered(request, begun, _whole(reply))
-        except Exception as error:  # noqa: BLE001  the turn decides what a failure means
-            failure = self._failed(request, begun, error)
-            self._advance(lambda: self._phases.throw(failure))
+            with self._turn.stream(request) as call:
+                try:
+                    async with _closing(self._model.stream(request)) as chunks:
+                        async for chunk in call.within(chunks):
+                            call.arrived()
+                            reply = chunk.reply
+                            if piece := decoder.feed(chunk.accumulated):
+                                yield piece
+                    answer = self._answered(call, request, begun, _whole(reply))
+                except Exception as error:  # noqa: BLE001  it is raised again, in words of ours
+                    self._fail(request, begun, error)
+        except ProviderError as error:
+            failure = error
+            with self._turn.current():
+                self._advance(lambda: self._phases.throw(failure))
         else:
-            self._advance(lambda: self._phases.send(whole))
+            with self._turn.current():
+                self._advance(lambda: self._phases.send(answer))
 
     async def _call(self, request: ModelRequest) -> ModelReply:
         begun = perf_counter()
-        try:
-            reply = await self._model.complete(request)
-        except Exception as error:
-            raise self._failed(request, begun, error) from error
-        return self._answered(request, begun, reply)
+        with self._turn.call(request) as call:
+            try:
+                with call.current():
+                    reply = await self._model.complete(request)
+            except Exception as error:  # noqa: BLE001  it is raised again, in words of ours
+                self._fail(request, begun, error)
+            return self._answered(call, request, begun, reply)
 
-    def _answered(self, request: ModelRequest, begun: float, reply: ModelReply) -> ModelReply:
-        self._calls.append(_record(request, begun, reply=reply))
+    def _answered(
+        self, call: CallWork | Unwatched, request: ModelRequest, begun: float, reply: ModelReply
+    ) -> ModelReply:
+        record = _record(request, begun, reply=reply)
+        self._calls.append(record)
+        call.answered(record, reply)
         return reply
 
-    def _failed(self, request: ModelRequest, begun: float, error: Exception) -> ProviderError:
+    def _fail(self, request: ModelRequest, begun: float, error: Exception) -> NoReturn:
         failure = classify(error, self._model.name)
         self._calls.append(_record(request, begun, error=str(failure)))
-        return failure
+        raise failure from error.__cause__ if failure is error else error
+
+    async def _act(self, act: Act) -> Any:
+        with self._turn.action(act) as work, work.current():
+            raw = await _settled(act.action.run(act.context, act.parameters))
+            work.answered(raw)
+        return raw
+
+    async def _use_tool(self, use: ToolUse) -> ToolAnswer:
+        with self._turn.tool(use) as work, work.current():
+            answer = await use_tool(use)
+            work.answered(answer)
+        return answer
 
     def _advance(self, step: Callable[[], Effect]) -> None:
         try:
             self.effect = step()
         except StopIteration as stop:
             self.effect = None
-            self.result = replace(stop.value, calls=tuple(self._calls))
+            self.result = stop.value
+            self._turn.finished(stop.value)
 
 
 def _record(

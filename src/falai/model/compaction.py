@@ -13,7 +13,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from falai.log import line
 from falai.model.effects import Summarise
+from falai.model.failures import classify
 from falai.model.port import HistoryItem, ModelReply, ModelRequest, Usage
 from falai.model.quoting import literal, name
 from falai.model.tasks import SummaryTask
@@ -143,7 +145,8 @@ def _summarised(
         reply = yield Summarise(_request(history[:edge]))
         summary = reply.message.strip()
     except Exception as error:  # noqa: BLE001  # a provider may raise anything
-        _LOG.warning("the summary call failed: %s", error, extra={"action": "summary.failed"})
+        kind = classify(error).kind
+        _LOG.warning("the summary call failed: %s", kind, extra=line("summary.failed", kind=kind))
         return _shortened(history, edge, options, None)
     if not summary:
         return _shortened(history, edge, options, reply.usage)

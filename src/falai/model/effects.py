@@ -52,7 +52,12 @@ class UseTools(msgspec.Struct, frozen=True):
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
-    """What the model reads back, and the data to store (M-9.7, F-14.4)."""
+    """What the model reads back, and the data to store (M-9.7, F-14.4).
+
+    `error` says in one word, for those who watch, what stopped the call: `unknown`, `validation`,
+    `permission`, or the class of what was raised.
+    """
 
     content: str
     data: Mapping[str, Any] | None = None
+    error: str | None = None

@@ -15,9 +15,10 @@ from typing import Any, Final, cast
 from falai.flow.handlers import ToolContext
 from falai.flow.plan import AgentPlan, FieldPlan
 from falai.flow.values import is_known
+from falai.log import line
 from falai.model.effects import Speak, ToolAnswer, ToolUse, UseTools
 from falai.model.envelopes import speak_schema
-from falai.model.failures import outcome_of
+from falai.model.failures import classify, outcome_of
 from falai.model.inputs import Deferred, SpeakInput, Spoken
 from falai.model.jsontext import as_object, is_json_shaped, parse_whole, salvage_json
 from falai.model.port import HistoryItem, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
@@ -85,6 +86,8 @@ def _request(plan: AgentPlan, given: SpeakInput, task: SpeakTask) -> ModelReques
 def _round(base: ModelRequest, given: SpeakInput, call: _Call, *, with_tools_left: bool) -> ModelRequest:
     """The next round's request; tools are in it while their rounds are not used up (M-9.1, M-9.2)."""
     tools = given.tools if with_tools_left else ()
+    if not tools and call.rounds == 0:
+        return base
     return ModelRequest(
         schema_name="speak",
         prompt=with_tools(base.prompt, offered=bool(tools), used=call.rounds > 0),
@@ -196,5 +199,6 @@ def _ended(call: _Call) -> Spoken | Deferred:
 
 def _failed(error: Exception, given: SpeakInput, call: _Call) -> Deferred:
     code, retryable, reset_at_ms = outcome_of(error, given.now_ms)
-    _LOG.warning("the speak call failed: %s (%s)", error, code, extra={"action": "speak.failed", "code": code})
+    kind = classify(error).kind
+    _LOG.warning("the speak call failed: %s", kind, extra=line("speak.failed", given.run, kind=kind, code=code))
     return Deferred(code=code, retryable=retryable, reset_at_ms=reset_at_ms, llm_calls=call.rounds, usage=call.usage)

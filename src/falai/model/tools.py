@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from falai.flow.handlers import ToolResult
 from falai.flow.plan import ToolPlan
+from falai.log import line
 from falai.model.effects import ToolAnswer, ToolUse, UseTools
 from falai.model.jsontext import as_object
 from falai.session.jsontext import json_text, to_plain
 
-__all__ = ["batches", "run_tools"]
+__all__ = ["batches", "run_tools", "use_tool"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -37,14 +38,30 @@ def batches(calls: Sequence[ToolUse]) -> Iterator[tuple[ToolUse, ...]]:
         yield tuple(together)
 
 
-async def run_tools(effect: UseTools) -> list[ToolAnswer]:
-    """One answer a call, in order; the calls run side by side."""
+async def use_tool(call: ToolUse) -> ToolAnswer:
+    """One call through its gates."""
+    if call.tool is None:
+        return _refused("unknown", f"there is no tool named {json_text(call.name)}")
+    try:
+        return await _refusal(call.tool, call) or await _result(call.tool, call)
+    except Exception as error:  # noqa: BLE001  # the model reads what went wrong (M-9.7)
+        name, kind = call.tool.id, type(error).__name__
+        detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
+        extra = line("tool.raised", call.context.run, function=name)
+        _LOG.warning("tool %s raised %s", name, kind, exc_info=detail, extra=extra)
+        return _refused(kind, str(error) or kind)
+
+
+async def run_tools(
+    effect: UseTools, each: Callable[[ToolUse], Coroutine[Any, Any, ToolAnswer]] = use_tool
+) -> list[ToolAnswer]:
+    """One answer a call, in order; the calls run side by side, `each` of them by this function."""
     if len(effect.calls) == 1:
-        return [await _answer(effect.calls[0])]
+        return [await each(effect.calls[0])]
     import asyncio  # heavy for an import, and there when this runs
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_answer(call)) for call in effect.calls]
+        tasks = [group.create_task(each(call)) for call in effect.calls]
     return [task.result() for task in tasks]
 
 
@@ -61,27 +78,19 @@ def _is_safe(call: ToolUse) -> bool:
         return False
 
 
-async def _answer(call: ToolUse) -> ToolAnswer:
-    if call.tool is None:
-        return _refused(f"there is no tool named {json_text(call.name)}")
-    try:
-        return await _refusal(call.tool, call) or await _result(call.tool, call)
-    except Exception as error:  # noqa: BLE001  # the model reads what went wrong (M-9.7)
-        _LOG.warning("tool %r raised %r", call.name, error, extra={"action": "tool.raised", "tool": call.name})
-        return _refused(str(error) or type(error).__name__)
-
-
 async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:
     """What stops the call at a gate; `None` lets it pass, and so does a gate that returns nothing."""
     if tool.validate_input is not None:
         verdict = _verdict(await _settled(tool.validate_input(call.arguments, call.context)), "valid")
         if not verdict["valid"]:
             more = {"correctedInput": corrected} if (corrected := verdict.get("correctedInput")) is not None else {}
-            return _refused(f"validation failed: {verdict.get('error') or 'the arguments are not valid'}", **more)
+            return _refused(
+                "validation", f"validation failed: {verdict.get('error') or 'the arguments are not valid'}", **more
+            )
     if tool.check_permissions is not None:
         verdict = _verdict(await _settled(tool.check_permissions(call.arguments, call.context)), "allowed")
         if not verdict["allowed"]:
-            return _refused(f"permission denied: {verdict.get('reason') or 'this call is not allowed'}")
+            return _refused("permission", f"permission denied: {verdict.get('reason') or 'this call is not allowed'}")
     return None
 
 
@@ -125,5 +134,5 @@ def _cut(text: str, limit: int | None) -> str:
     return f"{text[:limit]}\n[cut: the result has {len(text)} characters, {limit} are shown]"
 
 
-def _refused(error: str, **more: Any) -> ToolAnswer:
-    return ToolAnswer(_text({"error": error, **more}))
+def _refused(why: str, error: str, **more: Any) -> ToolAnswer:
+    return ToolAnswer(_text({"error": error, **more}), error=why)

@@ -15,6 +15,7 @@ from falai.flow.phrases import Phrases
 from falai.flow.plan import AgentPlan, FlowPlan
 from falai.flow.templates import Roots, render, roots
 from falai.flow.values import is_number, to_boolean, to_number
+from falai.log import line
 from falai.model.envelopes import SECTIONS, understand_keys, understand_schema
 from falai.model.inputs import Judgement, UnderstandInput
 from falai.model.jsontext import as_object, salvage_json
@@ -55,10 +56,9 @@ def read_judgement(task: UnderstandTask, reply: ModelReply) -> Judgement:
     """What the reply says, under real ids (M-5). Raises nothing: what cannot be read is not judged."""
     verdict = _verdict(reply)
     if verdict is None:
-        shown = str(reply.message)[:_SHOWN]
-        _LOG.warning(
-            "the understand reply holds no verdict; it begins: %r", shown, extra={"action": "reply.unreadable"}
-        )
+        begins, floor = str(reply.message)[:_SHOWN], task.floor
+        extra = line("understand.unreadable", flow=floor and floor.id, step=floor and floor.step_id)
+        _LOG.warning("the understand reply holds no verdict; it begins: %r", begins, extra=extra)
         return Judgement()
     real = {flow.key: flow.id for flow in (*task.flows, *task.mentions)}
     real |= {branch.key: branch.id for branch in task.branches} | {field.key: field.slug for field in task.fields}
