@@ -33,19 +33,26 @@ COMMAND = [sys.executable, SERVER]
 CONTEXT: ToolContext[Any] = ToolContext(None, {}, [], None, datetime(2026, 9, 20, tzinfo=UTC))
 
 
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("mcp") / "calls"
+
+
 @pytest.fixture
-def calls(tmp_path: Path) -> Path:
-    """What the server was asked to do."""
-    file = tmp_path / "calls"
-    file.touch()
-    return file
+def calls(log: Path) -> Path:
+    """What the server was asked to do in this test."""
+    log.write_text("")
+    return log
 
 
 @pytest.fixture(scope="module")
-async def tools() -> AsyncIterator[list[Tool]]:
-    """The tools of one server for all tests that leave it alive."""
-    async with mcp_tools(COMMAND, timeout=20) as found:
+async def tools(log: Path) -> AsyncIterator[list[Tool]]:
+    """The tools of one server for most tests; one that lets it die finds it back."""
+    os.environ["FALAI_TEST_SECRET"] = "s"
+    log.touch()
+    async with mcp_tools(COMMAND, env={"CALLS": str(log), "GIVEN": "g"}, timeout=60) as found:
         yield found
+    del os.environ["FALAI_TEST_SECRET"]
 
 
 def _uses(tools: list[Tool], *asked: tuple[str, dict[str, Any]]) -> list[ToolUse]:
@@ -81,13 +88,12 @@ async def test_what_the_model_reads(tools: list[Tool]) -> None:
     assert said == "two\n[image/png, left out]\n[terms: https://shop.example/terms]\na note\n\U0001f4e6"
 
 
-async def test_reads_run_side_by_side(calls: Path) -> None:
+async def test_reads_run_side_by_side(tools: list[Tool], calls: Path) -> None:
     """Over one connection; the answers keep the order of the calls."""
-    async with mcp_tools(COMMAND, env={"CALLS": str(calls)}) as tools:
-        uses = _uses(tools, ("find_order", {"number": 1, "sleep": 0.3}), ("find_order", {"number": 2, "sleep": 0.3}))
-        answers = await run_tools(UseTools(tuple(uses)))
-        assert [json.loads(answer.content)["number"] for answer in answers] == [1, 2]
-        assert [line.split()[0] for line in calls.read_text().splitlines()] == ["find", "find", "found", "found"]
+    uses = _uses(tools, ("find_order", {"number": 1, "sleep": 0.3}), ("find_order", {"number": 2, "sleep": 0.3}))
+    answers = await run_tools(UseTools(tuple(uses)))
+    assert [json.loads(answer.content)["number"] for answer in answers] == [1, 2]
+    assert [line.split()[0] for line in calls.read_text().splitlines()] == ["find", "find", "found", "found"]
 
 
 async def test_what_the_server_refuses_is_read_by_the_model(tools: list[Tool]) -> None:
@@ -106,12 +112,10 @@ async def test_what_the_author_may_set() -> None:
             pass
 
 
-async def test_a_command_inherits_little(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_inherits_little(tools: list[Tool]) -> None:
     """What the author names, and no secret of the host's."""
-    monkeypatch.setenv("FALAI_TEST_SECRET", "s")
-    async with mcp_tools(COMMAND, env={"GIVEN": "g"}) as tools:
-        assert await _read(tools, "environment", name="GIVEN") == "g"
-        assert await _read(tools, "environment", name="FALAI_TEST_SECRET") == "absent"
+    assert await _read(tools, "environment", name="GIVEN") == "g"
+    assert await _read(tools, "environment", name="FALAI_TEST_SECRET") == "absent"
 
 
 async def test_a_call_that_takes_too_long_is_given_up() -> None:
@@ -121,22 +125,20 @@ async def test_a_call_that_takes_too_long_is_given_up() -> None:
         assert json.loads(await _read(tools, "find_order", number=2))["number"] == 2
 
 
-async def test_a_server_that_dies_is_started_again(calls: Path) -> None:
+async def test_a_server_that_dies_is_started_again(tools: list[Tool], calls: Path) -> None:
     """What was under way may have been done: the model is told. The next call finds a new process."""
-    async with mcp_tools(COMMAND, env={"CALLS": str(calls)}) as tools:
-        assert "broke; whether the call was carried out is not known" in await _read(tools, "die")
-        assert await _read(tools, "nothing") == '{"ok":true}'
-        assert "broke" in await _read(tools, "write_or_die")
-        assert calls.read_text().splitlines() == ["nothing", "write"], "it is not done twice"
-        assert await _read(tools, "write_or_die") == "written"
+    assert "broke; whether the call was carried out is not known" in await _read(tools, "die")
+    assert await _read(tools, "nothing") == '{"ok":true}'
+    assert "broke" in await _read(tools, "write_or_die")
+    assert calls.read_text().splitlines() == ["nothing", "write"], "it is not done twice"
+    assert await _read(tools, "write_or_die") == "written"
 
 
 @pytest.mark.parametrize(("tool", "said"), [("read_or_die", "read"), ("put_or_die", "put")])
-async def test_what_may_be_repeated_is(calls: Path, tool: str, said: str) -> None:
+async def test_what_may_be_repeated_is(tools: list[Tool], calls: Path, tool: str, said: str) -> None:
     """A call that only reads, or that the server calls idempotent, is made again when the server died."""
-    async with mcp_tools(COMMAND, env={"CALLS": str(calls)}) as tools:
-        assert await _read(tools, tool) == said
-        assert calls.read_text().splitlines() == [said, said]
+    assert await _read(tools, tool) == said
+    assert calls.read_text().splitlines() == [said, said]
 
 
 async def test_a_cancelled_turn_leaves_the_connection_alone(tools: list[Tool]) -> None:
@@ -241,7 +243,7 @@ async def test_over_http_with_headers() -> None:
 # --- in a turn ----------------------------------------------------------------------------------
 
 
-async def test_a_turn_uses_them(calls: Path) -> None:
+async def test_a_turn_uses_them(tools: list[Tool], calls: Path) -> None:
     """Two rounds: the call, then the reply that has read its result (M-9)."""
     model = ScriptedModel(
         {
@@ -252,9 +254,8 @@ async def test_a_turn_uses_them(calls: Path) -> None:
         }
     )
     flows = [Flow("talk", on=[OnAnyMessage()], steps=[Prompt("help", "Help.")])]
-    async with mcp_tools(COMMAND, env={"CALLS": str(calls)}) as tools:
-        agent = Agent(name="Ana", model=model, flows=flows, tools=tools)
-        result = await agent.turn("s1", Message("where is order 7?", id="m1"))
+    agent = Agent(name="Ana", model=model, flows=flows, tools=tools)
+    result = await agent.turn("s1", Message("where is order 7?", id="m1"))
     assert [message.text for message in result.messages] == ["It is on its way."]
     _, found, refused = model.calls[1].request.history[-3:]
     assert found["content"] == '{"number":7,"état":"envoyée"}'

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -191,7 +192,7 @@ def _reason(error: BaseException) -> str:
 def _opener(
     server: str | Sequence[str], env: Mapping[str, str] | None, headers: Mapping[str, str] | None, timeout: float
 ) -> Callable[[], Client]:
-    from mcp import Client, StdioServerParameters
+    from mcp import Client, StdioServerParameters, stdio_client
 
     if isinstance(server, str):
         if env is not None:
@@ -201,7 +202,8 @@ def _opener(
         raise ValueError("headers are for a URL; a command takes env")
     command, *arguments = server
     started = StdioServerParameters(command=command, args=arguments, env=dict(env or {}))
-    return lambda: Client(started, read_timeout_seconds=timeout)
+    log = sys.__stderr__ or sys.stderr  # a real file: whoever captures `sys.stderr` may have none
+    return lambda: Client(stdio_client(started, errlog=log), read_timeout_seconds=timeout)
 
 
 @asynccontextmanager
