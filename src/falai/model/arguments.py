@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from json import JSONDecoder
 from typing import Any, Final, cast
 
+from falai.log import line
 from falai.model.jsontext import lenient_parse
 from falai.session.jsontext import is_list, is_object, to_plain
 
@@ -35,7 +36,7 @@ def tool_arguments(raw: str | Mapping[str, Any] | None, tool: str) -> Mapping[st
     try:
         found = lenient_parse(raw)
     except ValueError:
-        _LOG.warning('the arguments of tool "%s" were cut off', tool, extra={"action": "tool.cut_arguments"})
+        _LOG.warning('the arguments of tool "%s" were cut off', tool, extra=line("tool.cut_arguments", function=tool))
         return dict(to_plain(_shown(_last_object(raw) or _pairs(raw))))
     return found if is_object(found) else {}
 

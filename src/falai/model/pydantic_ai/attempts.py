@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Final
 
 from falai.errors import ProviderError
+from falai.log import line
 from falai.session.dates import system_now, to_ms
 
 __all__ = ["Attempts", "Pace"]
@@ -55,12 +56,12 @@ class Attempts:
         self._failed += 1
         wait = self._wait(failure)
         if _is_transient(failure) and self._failed <= self._retries and wait is not None:
-            _LOG.info("%s; trying again", failure.kind, extra={"action": "model.retried", "kind": failure.kind})
+            _LOG.info("%s; trying again", failure.kind, extra=line("model.retried", kind=failure.kind))
             await self._pace.sleep(wait)
         elif failure.kind in _BACKUP_HELPS and self.model + 1 < self._models:
             self.model += 1
             self._failed = 0
-            _LOG.warning("%s; asking the next model", failure.kind, extra={"action": "model.backup"})
+            _LOG.warning("%s; asking the next model", failure.kind, extra=line("model.backup", kind=failure.kind))
         else:
             raise failure
 

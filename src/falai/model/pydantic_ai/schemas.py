@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from falai.log import line
 from falai.session.jsontext import is_list, is_object, json_text
 
 __all__ = ["Enforcement", "enforceable", "too_large"]
@@ -70,9 +71,8 @@ class Enforcement:
     def can_enforce(self, schema: Mapping[str, Any]) -> bool:
         why = too_large(schema)
         if why is not None and self._is_new(schema):
-            _LOG.warning(
-                "%s: a schema is sent unenforced: it has %s", self._model, why, extra={"action": "schema.unenforced"}
-            )
+            extra = line("schema.unenforced", model=self._model)
+            _LOG.warning("%s: a schema is sent unenforced: it has %s", self._model, why, extra=extra)
         return why is None
 
     def _is_new(self, schema: Mapping[str, Any]) -> bool:
