@@ -354,12 +354,13 @@ def test_a_tool_s_copy_of_the_data_is_its_own() -> None:
 
 
 def test_of_two_tools_with_one_id_the_first_runs() -> None:
-    """F-14.7."""
+    """F-14.7; the model sees it once."""
     tools = (_tool(handler=lambda a, c: {"value": "first"}), _tool(handler=lambda a, c: {"value": "second"}))
     _, requests = _play(
         PLAN, speak_input(PLAN, tools=tools), [ModelReply(tool_calls=(ToolCall("slots", {}),)), {"message": "x"}]
     )
     assert requests[1].history[-1]["content"] == "first"
+    assert [tool.id for tool in requests[0].tools] == ["slots"]
 
 
 # --- failures ---------------------------------------------------------------------------------

@@ -106,6 +106,7 @@ async def test_a_batch_runs_side_by_side_and_answers_in_order() -> None:
         (None, '{"ok":true}', {}),
         ({}, '{"ok":true}', {}),
         ({"value": "text"}, "text", {}),
+        ({"value": "half a \ud83d"}, "half a \ufffd", {}),
         ({"value": {"left": 3, "é": [1.0, None]}}, '{"left":3,"é":[1,null]}', {}),
         ({"value": False}, "false", {}),
         ({"value": "x", "data": {"k": None}}, "x", {"k": None}),
@@ -217,3 +218,16 @@ async def test_cancelling_the_turn_cancels_its_tools() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert stopped == ["one", "one"]
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+async def test_a_tool_that_waits_for_something_cancelled_has_failed(calls: int) -> None:
+    """Only the turn's own cancellation goes out; this one the model reads (M-9.7)."""
+
+    async def handler(args: Any, ctx: Any) -> None:
+        other = asyncio.create_task(asyncio.sleep(60))
+        other.cancel()
+        await other
+
+    answers = await run_tools(UseTools((_use(handler=handler),) * calls))
+    assert [json.loads(answer.content) for answer in answers] == [{"error": "CancelledError"}] * calls

@@ -77,7 +77,11 @@ def compact(
 
 def estimate(history: Sequence[HistoryItem]) -> int:
     """About how many tokens a history takes (M-15.2)."""
-    return math.ceil(sum(_length(item) for item in history) / 4)
+    return _tokens(sum(map(_length, history)))
+
+
+def _tokens(characters: int) -> int:
+    return math.ceil(characters / 4)
 
 
 def _limit(options: Mapping[str, Any]) -> float:
@@ -179,8 +183,8 @@ def _request(items: Sequence[HistoryItem]) -> ModelRequest:
 def _shortened(history: Sequence[HistoryItem], edge: int, options: Mapping[str, Any], usage: Usage | None) -> Compacted:
     """The window and as many items before it as fit; no result without its call (M-15.6)."""
     limit = _limit(options)
-    start = edge
-    while start > 0 and estimate(history[start - 1 :]) < limit:
+    start, size = edge, sum(map(_length, history[edge:]))
+    while start > 0 and _tokens(size := size + _length(history[start - 1])) < limit:
         start -= 1
     while start < edge and history[start].get("role") == "tool":
         start += 1

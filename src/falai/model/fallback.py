@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from falai.errors import ProviderError, ProviderErrorKind
+from falai.log import line
 from falai.model.failures import classify
 from falai.model.names import resolve_model
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
@@ -211,14 +212,14 @@ class FallbackModel:
 
     def _tell(self, cooled: CooledDown) -> None:
         name, kind, until = cooled.model.name, cooled.error.kind, iso(to_ms(cooled.next_attempt))
-        _LOG.warning(
-            "%s failed (%s) and is not asked before %s", name, kind, until, extra={"action": "model.cooled_down"}
-        )
+        extra = line("model.cooled_down", kind=kind)
+        _LOG.warning("%s failed (%s) and is not asked before %s", name, kind, until, extra=extra)
         try:
             if self._on_cooldown is not None:
                 self._on_cooldown(cooled)
-        except Exception:  # noqa: BLE001  # a listener that breaks must not cost the customer the reply
-            _LOG.exception("on_cooldown raised", extra={"action": "model.listener_raised"})
+        except Exception as error:  # noqa: BLE001  # a listener that breaks must not cost the customer the reply
+            extra = line("model.listener_raised")
+            _LOG.warning("on_cooldown raised %s", type(error).__name__, exc_info=error, extra=extra)
 
     def _all_waiting(self) -> ProviderError:
         now = self._now_ms()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from falai.flow.handlers import ToolContext
-from falai.flow.plan import AgentPlan, FieldPlan
+from falai.flow.plan import AgentPlan, FieldPlan, ToolPlan
 from falai.flow.values import is_known
 from falai.log import line
 from falai.model.effects import Speak, ToolAnswer, ToolUse, UseTools
@@ -85,7 +85,7 @@ def _request(plan: AgentPlan, given: SpeakInput, task: SpeakTask) -> ModelReques
 
 def _round(base: ModelRequest, given: SpeakInput, call: _Call, *, with_tools_left: bool) -> ModelRequest:
     """The next round's request; tools are in it while their rounds are not used up (M-9.1, M-9.2)."""
-    tools = given.tools if with_tools_left else ()
+    tools = tuple(_by_id(given.tools).values()) if with_tools_left else ()
     if not tools and call.rounds == 0:
         return base
     return ModelRequest(
@@ -98,6 +98,14 @@ def _round(base: ModelRequest, given: SpeakInput, call: _Call, *, with_tools_lef
         task=base.task,
         tools=tuple(ToolSpec(tool.id, tool.id, tool.description, tool.parameters) for tool in tools),
     )
+
+
+def _by_id(tools: Sequence[ToolPlan]) -> dict[str, ToolPlan]:
+    """The tools in their order; of two with one id the first (F-14.7), since providers refuse a name that comes twice."""
+    found: dict[str, ToolPlan] = {}
+    for tool in tools:
+        found.setdefault(tool.id, tool)
+    return found
 
 
 def _read(reply: ModelReply, task: Any, call: _Call) -> None:
@@ -147,7 +155,7 @@ def _use_tools(
     base: ModelRequest, given: SpeakInput, reply: ModelReply, wanted: Sequence[ToolCall], call: _Call
 ) -> Generator[UseTools, list[ToolAnswer], None]:
     """Runs a round's calls and puts them into the history of the next (M-9.6, M-9.8)."""
-    tools = {tool.id: tool for tool in reversed(given.tools)}
+    tools = _by_id(given.tools)
     context = ToolContext(
         context=given.context,
         data=copy.deepcopy(dict(given.data)) | call.data,

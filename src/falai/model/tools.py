@@ -40,16 +40,18 @@ def batches(calls: Sequence[ToolUse]) -> Iterator[tuple[ToolUse, ...]]:
 
 async def use_tool(call: ToolUse) -> ToolAnswer:
     """One call through its gates."""
+    from asyncio import CancelledError  # heavy for an import, and there when this runs
+
     if call.tool is None:
         return _refused("unknown", f"there is no tool named {json_text(call.name)}")
     try:
         return await _refusal(call.tool, call) or await _result(call.tool, call)
+    except CancelledError as error:
+        if _is_cancelled():
+            raise
+        return _raised(call.tool, call, error)  # a tool waited for what somebody else had cancelled
     except Exception as error:  # noqa: BLE001  # the model reads what went wrong (M-9.7)
-        name, kind = call.tool.id, type(error).__name__
-        detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
-        extra = line("tool.raised", call.context.run, function=name)
-        _LOG.warning("tool %s raised %s", name, kind, exc_info=detail, extra=extra)
-        return _refused(kind, str(error) or kind)
+        return _raised(call.tool, call, error)
 
 
 async def run_tools(
@@ -76,6 +78,22 @@ def _is_safe(call: ToolUse) -> bool:
         return harmless is not None and harmless(call.arguments) is True
     except Exception:  # noqa: BLE001  # a gate that raises counts as not safe
         return False
+
+
+def _is_cancelled() -> bool:
+    """Whether the turn itself is to end."""
+    from asyncio import current_task
+
+    task = current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _raised(tool: ToolPlan, call: ToolUse, error: BaseException) -> ToolAnswer:
+    kind = type(error).__name__
+    detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
+    extra = line("tool.raised", call.context.run, function=tool.id)
+    _LOG.warning("tool %s raised %s", tool.id, kind, exc_info=detail, extra=extra)
+    return _refused(kind, str(error) or kind)
 
 
 async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:
@@ -118,12 +136,11 @@ async def _settled(result: Any) -> Any:
 
 def _text(value: Any) -> str:
     """What the model reads of a value (F-14.3)."""
-    if isinstance(value, str):
-        return value
     if value is None:
         return '{"ok":true}'
     try:
-        return json_text(to_plain(value))
+        plain = to_plain(value)
+        return plain if isinstance(plain, str) else json_text(plain)
     except (TypeError, ValueError, RecursionError):
         return "[the tool returned something that cannot be written as JSON]"
 
