@@ -32,8 +32,9 @@ __all__ = [
 class Answer:
     """What the server sends: `body`, or when a stream was asked for `events`, one by one.
 
-    Behind the last event the connection is closed. `pause` is a silence in seconds before each piece;
-    `slices` cuts what is sent into packets of so many bytes; `lost` promises more bytes than it sends.
+    Behind the last event the connection is closed. `pause` is a silence in seconds before each piece,
+    `stall` the number of the event before which a long one begins; `slices` cuts what is sent into
+    packets of so many bytes; `lost` promises more bytes than it sends.
     """
 
     status: int = 200
@@ -41,6 +42,7 @@ class Answer:
     events: Sequence[bytes] = ()
     headers: dict[str, str] = field(default_factory=dict)
     pause: float = 0.0
+    stall: int | None = None
     slices: int = 0
     lost: bool = False
 
@@ -146,16 +148,17 @@ def _completion(
         "total_tokens": 109,
         "prompt_tokens_details": {"cached_tokens": 80},
     }
-    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    ended = {"finish_reason": finish, "native_finish_reason": finish}
+    choice = {"index": 0, "message": {"role": "assistant", **message}, **ended}
     chunks = [_chunk({"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": None}) for delta in deltas]
-    end = [event(_chunk({"index": 0, "delta": {}, "finish_reason": finish})), event({**_chunk(None), "usage": usage})]
+    end = [event(_chunk({"index": 0, "delta": {}, **ended})), event({**_chunk(None), "usage": usage})]
     events = [*map(event, chunks), *([] if cut else [*end, event("[DONE]")])]
     body = {**_head("chat.completion"), "choices": [choice], "usage": usage}
     return Answer(body=json.dumps(body).encode(), events=events)
 
 
 def _head(kind: str) -> dict[str, Any]:
-    return {"id": "x", "object": kind, "created": 1, "model": "loopback-1"}
+    return {"id": "x", "object": kind, "created": 1, "model": "loopback-1", "provider": "as OpenRouter names it"}
 
 
 def _chunk(choice: dict[str, Any] | None) -> dict[str, Any]:
@@ -170,7 +173,7 @@ def server_of(answers: Sequence[Answer], path: str = "") -> Iterator[ChatServer]
     """A server at this path that gives these answers, for as long as the context lasts."""
     seen = ChatServer("", [], [], [], [], list(answers))
     handler = type("Handler", (_Handler,), {"seen": seen})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     seen.base_url = f"http://127.0.0.1:{server.server_port}{path}"
@@ -180,6 +183,11 @@ def server_of(answers: Sequence[Answer], path: str = "") -> Iterator[ChatServer]
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """Says nothing: the client gave up on an answer, as some tests want."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -195,15 +203,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.seen.paths.append(self.path)
         left = self.seen.left
         answer = left.pop(0) if left else Answer(status=418, body=b"nobody foresaw this request")
-        try:
-            if answer.status == 0:
-                self._hang_up()
-            elif answer.events and (body.get("stream") or "stream" in self.path):
-                self._stream(answer)
-            else:
-                self._send(answer)
-        except ConnectionError:
-            self.close_connection = True  # the client gave up on it, as some tests want
+        if answer.status == 0:
+            self._hang_up()
+        elif answer.events and (body.get("stream") or "stream" in self.path):
+            self._stream(answer)
+        else:
+            self._send(answer)
 
     def log_message(self, *_: Any) -> None:
         """Says nothing."""
@@ -226,8 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.headers.items():
             self.send_header(name, value)
         self.end_headers()
-        for piece in answer.events:
-            time.sleep(answer.pause)
+        for number, piece in enumerate(answer.events):
+            time.sleep(5 if number == answer.stall else answer.pause)
             self._write(piece, answer.slices)
         self.close_connection = True
 

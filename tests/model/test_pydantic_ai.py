@@ -1,8 +1,9 @@
-"""The adapter over real HTTP: what goes out, and how each way to fail comes back (M-18, M-19)."""
+"""The adapter's ways: how each provider is reached, how a schema is asked for, what the options do (M-18, M-22)."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
@@ -11,265 +12,109 @@ from typing import Any
 import pytest
 
 from falai.errors import ProviderError
-from falai.flow.plan import FieldPlan
-from falai.model.envelopes import speak_schema
-from falai.model.port import ModelReply, ModelRequest, ToolSpec, Usage
+from falai.model.port import ModelReply, ToolSpec
 from falai.model.pydantic_ai import PydanticAIModel
-from falai.model.pydantic_ai.schemas import enforceable
-from falai.model.tasks import SummaryTask
-from model.loopback import Answer, ChatServer, calls, chat_server, cuts, fails, raw, refuses, says
+from model.formats import FORMATS, REQUEST, Format, connected, streamed
+from model.loopback import Answer, ChatServer, calls, chat_server, fails, says, thinks
 
-pytest.importorskip("pydantic_ai.models.openai")
+for package in ("openai", "anthropic", "google"):
+    pytest.importorskip(f"pydantic_ai.models.{package}")
 pytestmark = pytest.mark.servers
 
-SIZE = FieldPlan("size", "string", enum=("1-10", "11-50"), description="how many work there")
-REQUEST = ModelRequest(
-    schema_name="speak",
-    prompt="Say hello.",
-    system="You are Ana.",
-    history=[{"role": "user", "content": "oi"}, {"role": "assistant", "content": "Olá!"}],
-    context=None,
-    schema=speak_schema({"size": SIZE, "people": FieldPlan("people", "integer")}),
-    task=SummaryTask(items=()),
-)
+CHAT, RESPONSES, ANTHROPIC, GOOGLE = FORMATS
+HI = says('{"message": "Hi"}')
+TOOL = ToolSpec("slots", "slots", "Free times", {"type": "object", "properties": {"day": {"type": "string"}}})
+WITH_TOOLS = replace(REQUEST, tools=(TOOL,))
+SCHEMA_AS_TEXT = '"required":["message","size","people"]'
 
 
-@asynccontextmanager
-async def _model(*answers: Answer, **options: Any) -> AsyncIterator[tuple[PydanticAIModel, ChatServer]]:
-    with chat_server(answers) as server:
-        model = PydanticAIModel("openai:gpt-5-mini", base_url=server.base_url, **{"retries": 0, **options})
-        async with aclosing(model):
-            yield model, server
+async def _sent(form: Format, request: Any = REQUEST, answer: Answer | None = None, **options: Any) -> dict[str, Any]:
+    """The body of a request, and the text of all that was sent, as `all`."""
+    async with connected(form, answer or form.says('{"message": "Hi"}'), **options) as (model, server):
+        reply = await model.complete(request)
+    assert reply.tool_calls or reply.structured == {"message": "Hi"}
+    return {**server.requests[0], "all": json.dumps(server.requests[0], ensure_ascii=False)}
 
 
-async def _reply(answer: Answer, request: ModelRequest = REQUEST) -> tuple[ModelReply, dict[str, Any]]:
-    async with _model(answer) as (model, server):
-        return await model.complete(request), server.requests[0]
-
-
-async def _failure(answer: Answer, request: ModelRequest = REQUEST) -> ProviderError:
-    async with _model(answer, timeout=2) as (model, server):
-        with pytest.raises(ProviderError) as caught:
-            await model.complete(request)
-    assert len(server.requests) == 1, "the SDK must not try again by itself"
-    assert caught.value.__cause__ is not None or caught.value.kind in ("overload", "content")
-    return caught.value
-
-
-async def _streamed(answer: Answer, request: ModelRequest = REQUEST) -> list[Any]:
-    async with _model(answer) as (model, _):
-        return [chunk async for chunk in model.stream(request)]
-
-
-async def test_a_request_carries_prefix_history_prompt_and_schema() -> None:
-    """The stable prefix comes first, then the history, then the prompt as the last user turn (M-18.2)."""
-    reply, body = await _reply(says('{"message": "Hi", "size": null, "people": 3}'))
-    assert [(m["role"], m["content"]) for m in body["messages"]] == [
-        ("system", "You are Ana."), ("user", "oi"), ("assistant", "Olá!"), ("user", "Say hello."),
-    ]  # fmt: skip
-    assert reply.structured == {"message": "Hi", "size": None, "people": 3}
-    assert reply.usage == Usage(100, 9, 80)
-    assert (reply.model, reply.finish_reason) == ("loopback-1", "stop")
-
-
-async def test_the_schema_is_named_strict_and_lets_every_value_be_null() -> None:
-    """Strict schemas are our own: all properties required, all nullable, an enum by a choice with null (M-3.2)."""
-    _, body = await _reply(says('{"message": "Hi", "size": null, "people": null}'))
-    form = body["response_format"]["json_schema"]
-    assert (form["name"], form["strict"]) == ("speak", True)
-    schema = form["schema"]
-    assert schema["required"] == ["message", "size", "people"]
-    assert schema["additionalProperties"] is False
-    assert schema["properties"]["message"] == {"type": ["string", "null"]}
-    assert schema["properties"]["people"] == {"type": ["integer", "null"]}
-    assert schema["properties"]["size"]["anyOf"] == [{"type": "string", "enum": ["1-10", "11-50"]}, {"type": "null"}]
-    assert schema["properties"]["size"]["description"] == "how many work there"
-
-
-async def test_the_responses_api_is_asked_for_the_same_schema() -> None:
-    """`openai:` without a base URL means that API; its request names the schema and is strict too."""
-    with chat_server([fails(503, "down")]) as server:
-        model = PydanticAIModel("openai-responses:gpt-5-mini", base_url=server.base_url, api_key="k")
-        async with aclosing(model):
-            with pytest.raises(ProviderError):
-                await model.complete(REQUEST)
-    form = server.requests[0]["text"]["format"]
-    assert (form["type"], form["name"], form["strict"]) == ("json_schema", "speak", True)
-    assert form["schema"]["required"] == ["message", "size", "people"]
-
-
-async def test_output_tokens_are_limited_in_every_request() -> None:
-    """A call's own limit wins over the model's."""
-    _, body = await _reply(says("short"), replace(REQUEST, schema={}, schema_name="summary", max_output_tokens=1024))
-    assert body["max_completion_tokens"] == 1024
-    assert "response_format" not in body, "free text needs no JSON mode (M-18.4)"
-    async with _model(says('{"message": "Hi"}'), max_output_tokens=77) as (model, server):
-        await model.complete(REQUEST)
-    assert server.requests[0]["max_completion_tokens"] == 77
-
-
-async def test_tools_and_their_results_travel() -> None:
-    """Tools go out as functions; a call comes back by name and arguments, an earlier round as history (M-9.8)."""
-    tool = ToolSpec("slots", "slots", "Free times", {"type": "object", "properties": {"day": {"type": "string"}}})
-    reply, body = await _reply(calls("slots", {"day": "mon"}, text="One moment."), replace(REQUEST, tools=(tool,)))
-    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("slots", {"day": "mon"})]
-    assert body["tools"][0]["function"]["name"] == "slots"
-    asked = {"role": "assistant", "content": None, "tool_calls": [{"id": "call-0-0", "name": "slots", "arguments": {}}]}
-    found = {"role": "tool", "tool_call_id": "call-0-0", "name": "slots", "content": "16:00"}
-    _, body = await _reply(says('{"message": "At four"}'), replace(REQUEST, history=[*REQUEST.history, asked, found]))
-    call, result, prompt = body["messages"][-3:]
-    assert call["tool_calls"][0]["function"] == {"name": "slots", "arguments": "{}"}
-    assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "call-0-0", "16:00")
-    assert prompt["content"] == "Say hello."
-
-
-async def test_prose_around_the_object_stays_text() -> None:
-    """An object inside prose is for the reader of the reply to find (M-10.1), so the text is kept whole."""
-    reply, _ = await _reply(says('Sure! {"message": "Hi"} Done.'))
-    assert (reply.structured, reply.message) == (None, 'Sure! {"message": "Hi"} Done.')
-
-
-async def test_a_fence_around_the_object_is_read() -> None:
-    """One fence around the whole reply is as good as none (M-13.3)."""
-    reply, _ = await _reply(says('```json\n{"message": "Hi"}\n```'))
-    assert reply.structured == {"message": "Hi"}
-
-
-async def test_a_tool_call_in_the_text_is_none() -> None:
-    """What a model writes into its JSON never calls a tool: only the provider's own calls do."""
-    reply, _ = await _reply(says('{"message": "Hi", "toolCalls": [{"toolName": "pay", "arguments": {}}]}'))
-    assert (reply.structured, reply.tool_calls) == ({"message": "Hi"}, ())
+# --- how a provider is reached ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "status"),
+    ("form", "name", "path"),
     [
-        (fails(429, "slow down"), "rate", 429),
-        (fails(429, "You exceeded your current quota"), "quota", 429),
-        (fails(500, "oops"), "overload", 500),
-        (fails(401, "Incorrect API key provided"), "auth", 401),
-        (fails(404, "The model `x` does not exist"), "model", 404),
-        (fails(400, "This model's maximum context length is 10 tokens"), "context", 400),
-        (fails(400, "schema refused"), "invalid", 400),
-        (cuts(), "network", None),
-        (refuses(), "content", None),
-        (says(""), "overload", None),
-        (says('{"message": "  "}'), "overload", None),
-        (says('{"message": "half', finish="length"), "overload", None),
-        (says("```json\n{broken"), "overload", None),
+        (CHAT, "openai:any", "/v1/chat/completions"),
+        (CHAT, "openai-chat:any", "/v1/chat/completions"),
+        (RESPONSES, "openai-responses:any", "/v1/responses"),
+        (CHAT, "openrouter:openai/gpt-5-mini", "/v1/chat/completions"),
+        (CHAT, "deepseek:deepseek-chat", "/v1/chat/completions"),
+        (CHAT, "zai:glm-4.7", "/v1/chat/completions"),
+        (CHAT, "groq:llama-3.3-70b-versatile", "/v1/chat/completions"),
+        (CHAT, "mistral:mistral-small-latest", "/v1/chat/completions"),
+        (CHAT, "ollama:llama3.2:3b", "/v1/chat/completions"),
+        (ANTHROPIC, "anthropic:claude-haiku-5-5", "/v1/messages"),
+        (GOOGLE, "google:gemini-3.5-flash", "/v1beta/models/gemini-3.5-flash:generateContent"),
     ],
-    ids=lambda value: None,
 )
-async def test_each_failure_has_its_kind(answer: Answer, kind: str, status: int | None) -> None:
-    """Whatever goes wrong is one `ProviderError` of the right kind, after one attempt (M-18.8, M-19.4)."""
-    failure = await _failure(answer)
-    assert (failure.kind, failure.status) == (kind, status), failure
-    assert failure.provider == "openai:gpt-5-mini"
-
-
-@pytest.mark.parametrize("body", [b"", b"not json", b"[]", b"{}", b'{"choices": []}', b'{"choices": [{}]}'])
-async def test_a_body_that_is_no_completion_is_a_provider_error(body: bytes) -> None:
-    """A garbled answer never gets past the port as another exception; another try may help."""
-    failure = await _failure(raw(body))
-    assert failure.retryable, failure
-
-
-async def test_retry_after_is_passed_on() -> None:
-    """The wait that the provider states reaches whoever decides about the next attempt (M-19.6, M-19.7)."""
-    failure = await _failure(fails(429, "slow down", {"retry-after": "7", "x-should-retry": "false"}))
-    assert (failure.retry_after_ms, failure.should_retry) == (7000, False)
-
-
-async def test_a_missing_key_is_said_at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent can be built without a key; the first call says which variable is missing."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ProviderError, match="OPENAI_API_KEY") as caught:
-        await PydanticAIModel("openai:gpt-5-mini").complete(REQUEST)
-    assert caught.value.kind == "auth"
-
-
-async def test_a_stream_adds_up_to_the_reply() -> None:
-    """The pieces joined are the reply's text; the last chunk, and only it, has the reply (M-17.5)."""
-    pieces = ['{"mess', 'age": "He', 'llo"}']
-    chunks = await _streamed(says("".join(pieces), pieces=pieces))
-    assert "".join(chunk.delta for chunk in chunks) == chunks[-1].reply.message == "".join(pieces)
-    assert [chunk.reply is None for chunk in chunks[:-1]] == [True] * (len(chunks) - 1)
-    assert chunks[-1].reply.structured == {"message": "Hello"}
-    assert chunks[-1].reply.usage == Usage(100, 9, 80)
-
-
-async def test_a_cut_stream_is_no_reply() -> None:
-    """A stream that ends in the middle looks whole to the library; half an object still never counts."""
-    with pytest.raises(ProviderError) as caught:
-        await _streamed(says("", pieces=['{"message": "He', "llo"], cut=True))
-    assert caught.value.retryable, caught.value
-
-
-@pytest.mark.parametrize("answer", [fails(503, "down"), cuts(), says("")])
-async def test_a_stream_fails_as_a_whole_call_does(answer: Answer) -> None:
-    """Both ways to ask end in the same kinds of failure."""
-    with pytest.raises(ProviderError) as caught:
-        await _streamed(answer)
-    assert caught.value.retryable
-
-
-@asynccontextmanager
-async def _with_profile(profile: dict[str, Any], *answers: Answer) -> AsyncIterator[tuple[PydanticAIModel, ChatServer]]:
-    """A model of the library's own with another profile, as providers without native schemas have."""
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    with chat_server(answers) as server:
-        provider = OpenAIProvider(base_url=server.base_url, api_key="k")
-        upstream: Any = OpenAIChatModel("other", provider=provider, profile=profile)
-        async with upstream:
-            yield PydanticAIModel(upstream), server
-
-
-async def test_without_native_schemas_the_answer_travels_in_a_tool() -> None:
-    """A forced tool carries the envelope; its arguments are the reply, whole or streamed (M-22.4)."""
-    answer = calls("falai_speak", {"message": "Hi", "size": None})
-    async with _with_profile({"supports_json_schema_output": False}, answer, answer) as (model, server):
+async def test_every_prefix_reaches_its_provider(form: Format, name: str, path: str) -> None:
+    """Whole and streamed, with the key that was given, and with a limit of output tokens."""
+    tool_answer = name.startswith("groq")
+    answer = form.calls("falai_speak", {"message": "Hi"}) if tool_answer else form.says('{"message": "Hi"}')
+    async with connected(form, answer, answer, model=name, api_key="sk-made-up") as (model, server):
         whole = await model.complete(REQUEST)
-        chunks = [chunk async for chunk in model.stream(REQUEST)]
-    assert server.requests[0]["tools"][-1]["function"]["strict"] is True
-    assert server.requests[0]["tool_choice"] == "required"
-    streamed = chunks[-1].reply
-    assert streamed is not None
-    for reply in (whole, streamed):
-        assert (reply.structured, reply.tool_calls) == ({"message": "Hi", "size": None}, ())
-    assert "".join(chunk.delta for chunk in chunks) == streamed.message
-
-
-async def test_without_tools_the_schema_is_in_the_prompt() -> None:
-    """The last resort is JSON by instruction (M-22.5)."""
-    profile = {"supports_json_schema_output": False, "supports_tools": False, "supports_json_object_output": True}
-    async with _with_profile(profile, says('{"message": "Hi"}')) as (model, server):
-        reply = await model.complete(REQUEST)
-    assert reply.structured == {"message": "Hi"}
+        pieces, reply = await streamed(model)
+    assert model.name == name
+    assert whole.structured == reply.structured == {"message": "Hi"}
+    assert "".join(pieces) == reply.message
+    assert server.paths[0] == path
+    assert "sk-made-up" in str(server.heads[0])
     body = server.requests[0]
-    assert body["response_format"] == {"type": "json_object"}
-    assert any('"required":["message","size","people"]' in str(m["content"]) for m in body["messages"])
+    assert body.get("model", name.partition(":")[2]) == name.partition(":")[2]
+    assert "8192" in json.dumps(body)
 
 
-def test_enforceable_leaves_what_needs_no_change() -> None:
-    """Only a nullable enum is written otherwise, at every depth; the given schema stays as it was."""
-    enum = {"type": ["string", "null"], "enum": ["a"], "description": "d"}
-    inner = {"type": "object", "properties": {"x": enum, "n": {"type": ["integer", "null"]}}}
-    schema = {"type": "object", "properties": {"in": inner}}
-    changed = enforceable(schema, lists=True)["properties"]["in"]["properties"]
-    choice = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}], "description": "d"}
-    assert changed == {"x": choice, "n": {"type": ["integer", "null"]}}
-    assert schema["properties"]["in"] is inner
-    assert inner["properties"]["x"] is enum
+KEYS = {
+    "openai:gpt-5-mini": "OPENAI_API_KEY", "openai-chat:gpt-5-mini": "OPENAI_API_KEY",
+    "openrouter:openai/gpt-5-mini": "OPENROUTER_API_KEY", "deepseek:deepseek-chat": "DEEPSEEK_API_KEY",
+    "zai:glm-4.7": "ZAI_API_KEY", "groq:x": "GROQ_API_KEY", "mistral:x": "MISTRAL_API_KEY",
+    "anthropic:claude-haiku-5-5": "ANTHROPIC_API_KEY", "google:gemini-3.5-flash": "GOOGLE_API_KEY",
+}  # fmt: skip
 
 
-def test_enforceable_without_lists_of_types() -> None:
-    """Where a provider knows no lists of types, all that is nullable is a choice."""
-    listed = {"type": ["array", "null"], "items": {"type": "string"}}
-    changed = enforceable({"type": "object", "properties": {"l": listed, "n": {"type": "integer"}}}, lists=False)
-    choice = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}
-    assert changed["properties"] == {"l": choice, "n": {"type": "integer"}}
+@pytest.mark.parametrize(("name", "key"), KEYS.items())
+async def test_a_missing_key_is_said_at_the_first_call(name: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent can be built and checked without a key; the first call says which variable is missing."""
+    for variable in (*KEYS.values(), "GEMINI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ProviderError, match=key) as caught:
+        await PydanticAIModel(name).complete(REQUEST)
+    assert (caught.value.kind, caught.value.provider) == ("auth", name)
+
+
+async def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a base URL the key may be left out."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in ("openai:any", "ollama:any"):
+        with chat_server([HI]) as server:
+            async with aclosing(PydanticAIModel(name, base_url=server.base_url)) as model:
+                await model.complete(REQUEST)
+
+
+async def test_an_own_client_carries_the_requests() -> None:
+    """A replacement for the transport, for tests that script the bytes (M-22.2); it is the host's to close."""
+    import httpx2
+
+    seen: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(str(request.url))
+        return httpx2.Response(200, content=HI.body, headers={"content-type": "application/json"})
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
+        model = PydanticAIModel("openai:any", base_url="http://nowhere.invalid/v1", http_client=client)
+        assert (await model.complete(REQUEST)).structured == {"message": "Hi"}
+        await model.aclose()
+        assert (await model.complete(REQUEST)).structured == {"message": "Hi"}
+    assert seen == ["http://nowhere.invalid/v1/chat/completions"] * 2
 
 
 def test_one_model_object_serves_several_event_loops() -> None:
@@ -282,3 +127,295 @@ def test_one_model_object_serves_several_event_loops() -> None:
     with chat_server([says('{"message": "1"}'), says('{"message": "2"}')]) as server:
         model = PydanticAIModel("openai:any", base_url=server.base_url)
         assert [asyncio.run(once(model)) for _ in range(2)] == ['{"message": "1"}', '{"message": "2"}']
+
+
+async def test_calls_side_by_side() -> None:
+    """One object serves all sessions at once."""
+    answers = [says(json.dumps({"message": str(number)})) for number in range(8)]
+    async with connected(CHAT, *answers) as (model, _):
+        replies = await asyncio.gather(*(model.complete(REQUEST) for _ in answers))
+    assert sorted(reply.structured["message"] for reply in replies if reply.structured) == list("01234567")
+
+
+# --- how a schema is asked for ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [CHAT, RESPONSES], ids=lambda form: form.name)
+async def test_a_native_schema_is_strict_and_lets_every_value_be_null(form: Format) -> None:
+    """Strict schemas are our own: all properties required, all nullable, an enum by a choice with null (M-3.2)."""
+    body = await _sent(form)
+    sent = body["text"]["format"] if form is RESPONSES else body["response_format"]["json_schema"]
+    assert (sent["name"], sent["strict"]) == ("speak", True)
+    schema = sent["schema"]
+    assert schema["required"] == ["message", "size", "people"]
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["message"] == {"type": ["string", "null"]}
+    assert schema["properties"]["people"] == {"type": ["integer", "null"]}
+    assert schema["properties"]["size"]["anyOf"] == [{"type": "string", "enum": ["1-10", "11-50"]}, {"type": "null"}]
+    assert schema["properties"]["size"]["description"] == "how many work there"
+
+
+async def test_google_s_schema_has_choices_with_null() -> None:
+    """Its dialect knows no lists of types."""
+    schema = (await _sent(GOOGLE))["generationConfig"]["responseJsonSchema"]
+    assert schema["properties"]["people"]["anyOf"] == [{"type": "integer"}, {"type": "null"}]
+    assert schema["required"] == ["message", "size", "people"]
+
+
+async def test_older_gemini_gets_the_schema_as_text_beside_tools() -> None:
+    """It refuses an enforced answer beside tools (M-22); without tools it is enforced."""
+    name = "google:gemini-2.5-flash"
+    assert "responseJsonSchema" in (await _sent(GOOGLE, model=name))["generationConfig"]
+    body = await _sent(GOOGLE, WITH_TOOLS, model=name)
+    assert "responseJsonSchema" not in body["generationConfig"]
+    assert SCHEMA_AS_TEXT in body["systemInstruction"]["parts"][1]["text"]
+
+
+async def test_anthropic_gets_the_schema_behind_the_cached_prefix() -> None:
+    """Nothing that changes per call stands before the marker of the stable prefix (M-22.6)."""
+    body = await _sent(ANTHROPIC)
+    prefix, schema = body["system"]
+    assert prefix["text"] == "You are Ana."
+    assert prefix["cache_control"]["type"] == "ephemeral"
+    assert SCHEMA_AS_TEXT in schema["text"]
+    assert "cache_control" not in schema
+    assert "cache_control" not in json.dumps(body["messages"])
+    assert "tools" not in body
+
+
+async def test_anthropic_behind_openrouter_is_cached_too() -> None:
+    """It is the same model, and wants the same marker."""
+    body = await _sent(CHAT, model="openrouter:anthropic/claude-haiku-5-5")
+    assert "response_format" not in body or body["response_format"]["type"] == "json_object"
+    prefix, schema = body["messages"][:2]
+    assert prefix["content"][0]["cache_control"]["type"] == "ephemeral"
+    assert "cache_control" not in json.dumps(schema)
+    assert SCHEMA_AS_TEXT in json.dumps(schema).replace('\\"', '"')
+
+
+@pytest.mark.parametrize("name", ["deepseek:deepseek-chat", "zai:glm-4.7"])
+async def test_json_by_instruction(name: str) -> None:
+    """The provider's JSON mode, and the schema in the prompt (M-22)."""
+    body = await _sent(CHAT, model=name)
+    assert body["response_format"] == {"type": "json_object"}
+    assert body["messages"][0]["content"] == "You are Ana."
+    assert SCHEMA_AS_TEXT in body["messages"][1]["content"]
+
+
+async def test_groq_answers_through_a_tool() -> None:
+    """It enforces no schema in a stream or beside tools; the call is forced."""
+    answer = calls("falai_speak", {"message": "Hi"})
+    body = await _sent(CHAT, WITH_TOOLS, answer, model="groq:llama-3.3-70b-versatile")
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["slots", "falai_speak"]
+    assert body["tool_choice"] == "required"
+    assert "response_format" not in body
+    assert "strict" not in body["tools"][1]["function"]
+
+
+async def test_mistral_is_sent_what_its_servers_take() -> None:
+    """They refuse the options that others need, and ids of calls that are not nine letters long."""
+    asked = {"role": "assistant", "content": None, "tool_calls": [{"id": "call-0-0", "name": "slots", "arguments": {}}]}
+    found = {"role": "tool", "tool_call_id": "call-0-0", "name": "slots", "content": "16:00"}
+    request = replace(WITH_TOOLS, history=[*REQUEST.history, asked, found])
+    async with connected(CHAT, HI, HI, model="mistral:mistral-small-latest") as (model, server):
+        await model.complete(request)
+        await streamed(model, request)
+    for body in server.requests:
+        assert body["max_tokens"] == 8192
+        assert "max_completion_tokens" not in body
+        call, result = (message for message in body["messages"] if "tool_calls" in message or message["role"] == "tool")
+        assert call["tool_calls"][0]["id"] == result["tool_call_id"]
+        assert len(result["tool_call_id"]) == 9
+        assert result["tool_call_id"].isalnum()
+    assert "stream_options" not in server.requests[0]
+    assert server.requests[1]["stream_options"] == {}
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+async def test_json_with_tools_by_prompt(form: Format) -> None:
+    """Calls with tools get the schema as text instead of a response format; calls without do not change (M-22.3)."""
+    plain, asked = await _sent(form), await _sent(form, json_with_tools="prompt")
+    assert asked == plain
+    body = await _sent(form, WITH_TOOLS, json_with_tools="prompt")
+    assert SCHEMA_AS_TEXT in body["all"].replace('\\"', '"')
+    assert "slots" in body["all"]
+    for key in ("response_format", "text", "responseJsonSchema", "responseMimeType", "falai_speak"):
+        assert key not in body.get("generationConfig", body)
+
+
+@asynccontextmanager
+async def _with_profile(profile: dict[str, Any], *answers: Answer) -> AsyncIterator[tuple[PydanticAIModel, ChatServer]]:
+    """A model of the library's own with another profile, as providers without native schemas have."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    with chat_server(answers) as server:
+        provider = OpenAIProvider(base_url=server.base_url, api_key="k")
+        upstream: Any = OpenAIChatModel("other", provider=provider, profile=profile)
+        async with upstream:
+            yield PydanticAIModel(upstream, retries=0), server
+
+
+async def test_without_native_schemas_the_answer_travels_in_a_tool() -> None:
+    """A forced tool carries the envelope; its arguments are the reply, whole or streamed."""
+    answer = calls("falai_speak", {"message": "Hi", "size": None}, text="Let me see.")
+    async with _with_profile({"supports_json_schema_output": False}, answer, answer) as (model, server):
+        whole = await model.complete(REQUEST)
+        chunks = [chunk async for chunk in model.stream(REQUEST)]
+    assert server.requests[0]["tools"][-1]["function"]["strict"] is True
+    assert server.requests[0]["tool_choice"] == "required"
+    reply = chunks[-1].reply
+    assert reply is not None
+    assert whole == replace(reply, cost=whole.cost)
+    assert (whole.structured, whole.tool_calls) == ({"message": "Hi", "size": None}, ())
+    assert chunks[-1].accumulated == reply.message
+
+
+async def test_without_tools_the_schema_is_in_the_prompt() -> None:
+    """The last resort is JSON by instruction (M-22.5)."""
+    profile = {"supports_json_schema_output": False, "supports_tools": False, "supports_json_object_output": True}
+    async with _with_profile(profile, HI) as (model, server):
+        reply = await model.complete(REQUEST)
+    assert reply.structured == {"message": "Hi"}
+    body = server.requests[0]
+    assert body["response_format"] == {"type": "json_object"}
+    assert any(SCHEMA_AS_TEXT in str(m["content"]) for m in body["messages"])
+
+
+# --- how a reply is read ----------------------------------------------------------------------
+
+
+async def _reply(answer: Answer, request: Any = REQUEST) -> ModelReply:
+    async with connected(CHAT, answer) as (model, _):
+        return await model.complete(request)
+
+
+async def test_prose_around_the_object_stays_text() -> None:
+    """An object inside prose is for the reader of the reply to find (M-10.1), so the text is kept whole."""
+    reply = await _reply(says('Sure! {"message": "Hi"} Done.'))
+    assert (reply.structured, reply.message) == (None, 'Sure! {"message": "Hi"} Done.')
+
+
+async def test_a_fence_around_the_object_is_read() -> None:
+    """One fence around the whole reply is as good as none (M-13.3)."""
+    assert (await _reply(says('```json\n{"message": "Hi"}\n```'))).structured == {"message": "Hi"}
+
+
+async def test_a_tool_call_in_the_text_is_none() -> None:
+    """What a model writes into its JSON never calls a tool: only the provider's own calls do."""
+    reply = await _reply(says('{"message": "Hi", "toolCalls": [{"toolName": "pay", "arguments": {}}]}'))
+    assert (reply.structured, reply.tool_calls) == ({"message": "Hi"}, ())
+
+
+async def test_arguments_cut_at_the_limit_are_read_as_far_as_they_go(caplog: pytest.LogCaptureFixture) -> None:
+    """The limit of output tokens is no broken connection: what is there is kept, with a warning (M-18.6)."""
+    answer = calls("slots", '{"day": "monday", "note": "as early as po', finish="length")
+    async with connected(CHAT, answer, answer) as (model, _):
+        whole = await model.complete(WITH_TOOLS)
+        _, reply = await streamed(model, WITH_TOOLS)
+    for found in (whole, reply):
+        assert found.tool_calls[0].arguments == {"day": "monday", "note": "as early as po"}
+    assert caplog.text.count('arguments of tool "slots" were cut off') == 2
+
+
+async def test_reasoning_is_beside_the_reply() -> None:
+    """It is no word to the customer."""
+    async with connected(CHAT, thinks("HMM", HI)) as (model, _):
+        pieces, reply = await streamed(model)
+    assert (pieces, reply.reasoning, reply.reasoning_details) == (['{"message": "Hi"}'], "HMM", None)
+
+
+# --- options ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "effort", "sent"),
+    [
+        (CHAT, "openai:gpt-5-mini", None, None),
+        (CHAT, "openai:gpt-5-mini", "low", '"reasoning_effort": "low"'),
+        (CHAT, "openai:gpt-5.1", "none", '"reasoning_effort": "none"'),
+        (RESPONSES, "openai-responses:gpt-5-mini", "high", '"reasoning": {"effort": "high"'),
+        (ANTHROPIC, "anthropic:claude-opus-4-6", None, None),
+        (ANTHROPIC, "anthropic:claude-opus-4-6", "high", '"thinking": {"type": "adaptive"}'),
+        (CHAT, "zai:glm-4.7", None, '"thinking": {"type": "disabled"'),
+        (CHAT, "zai:glm-4.7", "high", '"thinking": {"type": "enabled"'),
+        (GOOGLE, "google:gemini-2.5-flash", None, None),
+        (GOOGLE, "google:gemini-2.5-flash", "none", '"thinkingConfig": {"thinking_budget": 0}'),
+        (GOOGLE, "google:gemini-3.5-flash", "max", '"HIGH"'),
+    ],
+)
+async def test_effort(form: Format, name: str, effort: Any, sent: str | None) -> None:
+    """Absent, nothing is sent, but Z.ai is told not to think; `none` is the vendor's way of switching it off (M-22.7)."""
+    body = (await _sent(form, model=name, effort=effort))["all"]
+    if sent is None:
+        assert "thinking" not in body
+        assert "reasoning_effort" not in body
+        assert '"effort"' not in body
+    else:
+        assert sent in body, body
+
+
+async def test_settings_travel() -> None:
+    """Sampling, stops and headers are the library's own settings (M-22.2)."""
+    settings = {"temperature": 0.2, "top_p": 0.9, "stop_sequences": ["END"], "extra_headers": {"X-Title": "Desk"}}
+    async with connected(CHAT, HI, model="openai:any", settings=settings) as (model, server):
+        await model.complete(REQUEST)
+    body = server.requests[0]
+    assert (body["temperature"], body["top_p"], body["stop"]) == (0.2, 0.9, ["END"])
+    assert server.heads[0]["x-title"] == "Desk"
+
+
+async def test_what_customers_wrote_is_not_kept_by_openai() -> None:
+    """The Responses API stores what it is asked unless it is told not to; a setting says otherwise."""
+    assert (await _sent(RESPONSES))["store"] is False
+    assert (await _sent(RESPONSES, settings={"openai_store": True}))["store"] is True
+
+
+async def test_a_setting_that_the_model_cannot_take_is_no_overload() -> None:
+    """What the library refuses to send gets no better by waiting."""
+    settings = {"tool_choice": ["nothing"]}
+    async with connected(CHAT, settings=settings, retries=3) as (model, _):
+        with pytest.raises(ProviderError) as caught:
+            await model.complete(WITH_TOOLS)
+    assert (caught.value.kind, caught.value.retryable) == ("invalid", False)
+
+
+# --- models of the library's own --------------------------------------------------------------
+
+
+async def test_the_library_s_fakes_work_offline() -> None:
+    """A function in place of a model, and the model that makes something up."""
+    from pydantic_ai.messages import ModelResponse, TextPart
+    from pydantic_ai.models.function import FunctionModel
+    from pydantic_ai.models.test import TestModel
+
+    async def words(_messages: Any, _info: Any) -> AsyncIterator[str]:
+        for piece in ('{"mess', 'age": "Hi"}'):
+            yield piece
+
+    def answer(_messages: Any, _info: Any) -> ModelResponse:
+        return ModelResponse(parts=[TextPart('{"message": "Hi"}')])
+
+    model = PydanticAIModel(FunctionModel(answer, stream_function=words))
+    assert (await model.complete(REQUEST)).structured == {"message": "Hi"}
+    assert (await streamed(model))[1].structured == {"message": "Hi"}
+    assert (await PydanticAIModel(TestModel()).complete(REQUEST)).structured is not None
+
+
+async def test_a_host_s_model_object_stays_open() -> None:
+    """Its connections are the host's; its SDK does not try again by itself either."""
+    async with _with_profile({}, fails(503, "down"), HI) as (model, server):
+        with pytest.raises(ProviderError):
+            await model.complete(REQUEST)
+        await model.aclose()
+        assert (await model.complete(REQUEST)).structured == {"message": "Hi"}
+    assert len(server.requests) == 2
+
+
+def test_a_model_object_takes_no_other_address() -> None:
+    """It has its own."""
+    from pydantic_ai.models.test import TestModel
+
+    for options in ({"base_url": "http://127.0.0.1:1/v1"}, {"backup_models": ["b"]}):
+        with pytest.raises(ValueError, match=r"^\[PydanticAIModel\] a model of pydantic-ai takes no backup_models"):
+            PydanticAIModel(TestModel(), **options)

@@ -31,7 +31,8 @@ class Abilities:
 
     `lists_of_types`: it knows `"type": ["string", "null"]`. `system_anywhere`: a system message may
     stand inside the conversation. `wants_tools`: a history with tool calls needs their definitions.
-    `reasoning_field`: where reasoning is sent back as text, if anywhere.
+    `reasoning_field`: where reasoning is sent back as text, if anywhere. `call_id_length`: how long the
+    id of a tool call has to be, if that matters.
     """
 
     system: str
@@ -42,6 +43,7 @@ class Abilities:
     system_anywhere: bool
     wants_tools: bool
     reasoning_field: str | None
+    call_id_length: int | None
 
     def way(self, request: ModelRequest, options: Options) -> Way:
         """How this request's schema is asked for."""
@@ -70,6 +72,7 @@ def abilities(upstream: Upstream) -> Abilities:
         system_anywhere=bool(profile.get("supports_inline_system_prompts")),
         wants_tools="AnthropicModel" in kinds,
         reasoning_field=_reasoning_field(profile) if "OpenAIChatModel" in kinds and not anthropic else None,
+        call_id_length=profile.get("tool_call_id_length"),
     )
 
 

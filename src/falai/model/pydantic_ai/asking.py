@@ -7,6 +7,7 @@ that a provider can cache up to there (M-22.6).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import takewhile
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ def messages(request: ModelRequest, abilities: Abilities) -> list[wire.ModelMess
                 parts = []
             found.append(_response(item, abilities))
         elif item.get("role") != "system" or abilities.system_anywhere:
-            parts.append(_request_part(item))
+            parts.append(_request_part(item, abilities))
     return [*found, wire.ModelRequest(parts=[*parts, wire.UserPromptPart(request.prompt)])]
 
 
@@ -121,10 +122,11 @@ def _tool(tool: ToolSpec) -> ToolDefinition:
     )
 
 
-def _request_part(item: HistoryItem) -> wire.ModelRequestPart:
+def _request_part(item: HistoryItem, abilities: Abilities) -> wire.ModelRequestPart:
     text = _text(item)
     if item.get("role") == "tool":
-        return wire.ToolReturnPart(tool_name=item["name"], content=text, tool_call_id=item["tool_call_id"])
+        call_id = _call_id(item["tool_call_id"], abilities)
+        return wire.ToolReturnPart(tool_name=item["name"], content=text, tool_call_id=call_id)
     return wire.SystemPromptPart(text) if item.get("role") == "system" else wire.UserPromptPart(text)
 
 
@@ -133,13 +135,19 @@ def _text(item: HistoryItem) -> str:
     return content if isinstance(content, str) else json_text(content)
 
 
+def _call_id(given: str, abilities: Abilities) -> str:
+    """The history's own id, or where a server wants a certain length, a stable one of that length."""
+    length = abilities.call_id_length
+    return given if length is None else sha256(given.encode()).hexdigest()[:length]
+
+
 def _response(item: HistoryItem, abilities: Abilities) -> wire.ModelResponse:
     """An assistant item; a provider gets its own words back as it gave them, when it gave reasoning."""
     own = _own(item, abilities)
     if own is not None:
         return own
     parts: list[wire.ModelResponsePart] = [
-        wire.ToolCallPart(call["name"], dict(call["arguments"]), tool_call_id=call["id"])
+        wire.ToolCallPart(call["name"], dict(call["arguments"]), tool_call_id=_call_id(call["id"], abilities))
         for call in item.get("tool_calls") or ()
     ]
     if item.get("content") or not parts:
@@ -162,7 +170,7 @@ def _own(item: HistoryItem, abilities: Abilities) -> wire.ModelResponse | None:
         return None
     if not isinstance(response, wire.ModelResponse) or response.provider_name != abilities.system:
         return None
-    ids = iter([call["id"] for call in item.get("tool_calls") or ()])
+    ids = iter([_call_id(call["id"], abilities) for call in item.get("tool_calls") or ()])
     for part in response.parts:
         if isinstance(part, wire.ToolCallPart):
             part.tool_call_id = next(ids, part.tool_call_id)

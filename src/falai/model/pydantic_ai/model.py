@@ -122,12 +122,12 @@ class PydanticAIModel:
                     async for chunk in chunks:
                         passed_on = True
                         yield chunk
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  # a library may raise anything
                 failure = self._failure(attempts.model, error)
-                if passed_on:
-                    raise failure from error
             else:
                 return
+            if passed_on:
+                raise failure
             await attempts.after(failure)
 
     async def aclose(self) -> None:

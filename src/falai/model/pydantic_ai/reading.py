@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic_ai import messages as wire
 
 from falai.errors import ProviderError, ProviderErrorKind
+from falai.log import line
 from falai.model.arguments import tool_arguments
 from falai.model.jsontext import is_json_shaped, parse_whole
 from falai.model.port import ModelReply, ModelRequest, ToolCall, Usage
@@ -59,7 +60,7 @@ def read(response: wire.ModelResponse, request: ModelRequest, provider: str, *, 
     if streamed and _broke_off(response) and not _is_whole(text, structured, calls):
         raise ProviderError("the stream ended before its reply was whole", provider=provider, kind="network")
     if request.schema and structured is None and text:
-        _LOG.warning("%s: the reply is no JSON object", provider, extra={"action": "reply.no_json"})
+        _LOG.warning("%s: the reply is no JSON object", provider, extra=line("reply.no_json", model=provider))
         text = "" if is_json_shaped(text) else text
     if (not calls and not _has_content(request, text, structured)) or _is_refused(response, structured):
         raise _nothing(response, provider)
@@ -166,11 +167,7 @@ def _reasoning(response: wire.ModelResponse, calls: list[wire.ToolCallPart]) -> 
     if text := "".join(part.content for part in thoughts):
         found["reasoning"] = text
     if calls and (thoughts or any(call.provider_details for call in calls)):
-        own = wire.ModelResponse(
-            parts=response.parts,
-            model_name=response.model_name,
-            provider_name=response.provider_name,
-            canonical_system=response.canonical_system,
-        )
-        found["reasoning_details"] = wire.ModelMessagesTypeAdapter.dump_python([own], mode="json")
+        (own,) = wire.ModelMessagesTypeAdapter.dump_python([wire.ModelResponse(parts=response.parts)], mode="json")
+        by = {"provider_name": response.provider_name, "canonical_system": response.canonical_system}
+        found["reasoning_details"] = [{"kind": "response", "parts": own["parts"], **by}]
     return found
