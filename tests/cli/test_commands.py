@@ -55,6 +55,7 @@ def test_a_silenced_assistant_keeps_silent_until_released(tmp_path: Path) -> Non
     assert len(chat(store, ["book a cleaning", "/hold a colleague types", "hello?"]).said("Sofia")) == 1
     silent = chat(store, ["hello again", "/why"])
     assert "The assistant says nothing to this; /why tells why." in silent.out
+    assert "The assistant was silenced (a colleague types)." in silent.out
     assert chat(store, ["/release", "2099-03-02 at 3pm"]).said("Sofia")[-1] == "What is your name?"
 
 

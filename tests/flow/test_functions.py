@@ -103,7 +103,7 @@ def test_a_call_passes_values_by_name_in_the_functions_own_types() -> None:
         ({"slotId": "7", "day": "2026-09-20", "size": "m"}, ['"size": it must be "s" or "l", and is "m"']),
         ({"slotId": "7", "day": "2026-09-20", "people": True}, ['"people": it must be an integer, and is a boolean']),
         ({"slotId": "7", "day": "2026-09-20", "tags": "x"}, ['"tags": it must be a list of strings, and is a string']),
-        ({"slotId": "7", "day": "2026-09-20", "tags": [None]}, ['"tags": it must be a string, and is a null']),
+        ({"slotId": "7", "day": "2026-09-20", "tags": [None]}, ['"tags": it must be a string, and is null']),
         ({"slotId": "7", "day": "2026-09-20", "slot": "7"}, ['there is no parameter "slot"']),
     ],
 )

@@ -34,6 +34,12 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
     assert '"lexical"' in str(caught.value)
 
 
+def test_the_lexical_model_takes_no_base_url() -> None:
+    """Whoever gives one means a server, and shall not wonder why it is never called."""
+    with pytest.raises(ValueError, match="calls no server"):
+        resolve_model("lexical", base_url="http://127.0.0.1:8080/v1")
+
+
 def test_a_name_of_openrouter_says_whose_model_it_is() -> None:
     """Without the upstream the provider would refuse each call."""
     check_name("openrouter:openai/gpt-5-mini")

@@ -180,16 +180,17 @@ class Conversation:
     async def _turn(self, input: Mapping[str, Any], incoming: int | None) -> TurnRecord:
         while True:
             session = await self.session()
+            silenced = self.silenced
             result = await self._agent.turn(
                 self.session_id,
                 input,
                 session=session,
                 context=self._context,
                 history=self._history(),
-                silenced=self.silenced,
+                silenced=silenced,
             )
             _refuse_failed(result)
-            record = record_of(input, result, iso(to_ms(self._clock())))
+            record = record_of(input, result, iso(to_ms(self._clock())), silenced)
             try:
                 await self._file.keep(self.session_id, result, record, incoming)
             except SessionConflictError:

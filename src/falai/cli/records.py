@@ -54,6 +54,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[Refused, ...]
     changes: tuple[Changed, ...]
     model_calls: int
+    silenced: str | None = None
+    """Why the assistant could not speak, if it could not (T-1.4)."""
     repeated: bool = False
     """A message that had its turn before, perhaps in another program (T-5.1): not worth keeping or showing."""
 
@@ -63,8 +65,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.input.get("message")
 
 
-def record_of(input: Mapping[str, Any], result: TurnResult, at: str) -> TurnRecord:
-    """What is worth keeping of a result; `at` is the turn's time as date text."""
+def record_of(input: Mapping[str, Any], result: TurnResult, at: str, silenced: str | None) -> TurnRecord:
+    """What is worth keeping of a result; `at` is the turn's time as date text, `silenced` its gate."""
     return TurnRecord(
         at=at,
         input=input,
@@ -75,5 +77,6 @@ def record_of(input: Mapping[str, Any], result: TurnResult, at: str) -> TurnReco
         refused=tuple(Refused(start.flow_id, start.message) for start in result.skipped),
         changes=tuple(Changed(change.field, change.new, change.source) for change in result.changes),
         model_calls=result.llm_calls,
+        silenced=silenced,
         repeated="message" in input and not result.changed,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from threading import Thread
 
 __all__ = ["is_terminal", "piped_lines", "printing_while_typing", "prompted_lines"]
@@ -51,9 +51,10 @@ async def piped_lines() -> AsyncIterator[str]:
     lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     def read() -> None:
-        for line in sys.stdin.buffer:
-            loop.call_soon_threadsafe(lines.put_nowait, line.decode("utf-8", "replace").rstrip("\r\n"))
-        loop.call_soon_threadsafe(lines.put_nowait, None)
+        with suppress(RuntimeError):  # the loop is closed: the chat was left while this was on its way
+            for line in sys.stdin.buffer:
+                loop.call_soon_threadsafe(lines.put_nowait, line.decode("utf-8", "replace").rstrip("\r\n"))
+            loop.call_soon_threadsafe(lines.put_nowait, None)
 
     # A daemon: nobody waits for the next line of a terminal when the program is to end.
     Thread(target=read, name="falai-stdin", daemon=True).start()

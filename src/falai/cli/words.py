@@ -95,7 +95,8 @@ class Words:
 
     def occasion(self, record: TurnRecord) -> str:
         """When a turn was taken, what for, and what it cost."""
-        return f"{self.date_text(record.at)}: {_cause(record)}; {_calls(record.model_calls)}."
+        silenced = "" if record.silenced is None else f" The assistant was silenced ({record.silenced})."
+        return f"{self.date_text(record.at)}: {_cause(record)}; {_calls(record.model_calls)}.{silenced}"
 
     def why(self, record: TurnRecord) -> Iterator[tuple[str, str]]:
         """A turn line by line: the place, and what happened there."""

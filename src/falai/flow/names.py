@@ -142,7 +142,7 @@ def _equals(argument: Any, place: Place, names: Registries) -> Iterator[Problem]
         if slug not in names.fields:
             yield _unknown_field(slug, here, place.name, names)
         elif field is not None and not fits(value, field.type):
-            what = f"{place.name} compares {_name(slug)} with a {kind_of(value)}, and the field is a {field.type}"
+            what = f"{place.name} compares {_name(slug)} with {kind_of(value)}, and the field is of type {field.type}"
             yield here.problem("equals-type", what, "Write a value of the field's type; it is not converted")
         elif field is not None and field.enum is not None and not allowed(value, field.enum):
             what = f"{place.name} compares {_name(slug)} with {show(value)}, which is not one of its values"

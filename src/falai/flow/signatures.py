@@ -164,13 +164,13 @@ def _argument(parameter: Parameter, raw: Any) -> dict[str, Any]:
     if plan.items is None:
         return {parameter.keyword: _value(raw, plan, parameter.reading)}
     if not is_list(raw):
-        raise ValueError(f"it must be {expected(plan)}, and is a {kind_of(raw)}")
+        raise ValueError(f"it must be {expected(plan)}, and is {kind_of(raw)}")
     return {parameter.keyword: [_value(entry, plan.items, parameter.reading) for entry in raw]}
 
 
 def _value(raw: Any, plan: ParamPlan, reading: TypeReading) -> Any:
     if not fits(raw, plan.type):
-        raise ValueError(f"it must be {expected(plan)}, and is a {kind_of(raw)}")
+        raise ValueError(f"it must be {expected(plan)}, and is {kind_of(raw)}")
     if plan.enum is not None and not in_enum(raw, plan.enum):
         raise ValueError(f"it must be {listing([json_text(value) for value in plan.enum])}, and is {json_text(raw)}")
     whole = int(raw) if plan.type == "integer" else raw

@@ -61,12 +61,12 @@ def kind_of(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
-        return "boolean"
+        return "a boolean"
     if isinstance(value, int | float):
-        return "number"
+        return "a number"
     if isinstance(value, str):
-        return "string"
-    return "list" if is_list(value) else "object" if is_object(value) else show(value)
+        return "a string"
+    return "a list" if is_list(value) else "an object" if is_object(value) else show(value)
 
 
 def _value(value: Any, parameter: ParamPlan, action: str, place: Place) -> Iterator[Problem]:
@@ -75,11 +75,11 @@ def _value(value: Any, parameter: ParamPlan, action: str, place: Place) -> Itera
     entries = value if parameter.items and is_list(value) else [value]
     wrong = [entry for entry in entries if not fits(entry, scalar.type)]
     if parameter.items and not is_list(value):
-        what = f"{who} must be {expected(parameter)}, and is a {kind_of(value)}"
+        what = f"{who} must be {expected(parameter)}, and is {kind_of(value)}"
         yield place.problem("parameter-type", what, "Write a list; values are not converted")
     elif wrong:
         inside = "holds" if parameter.items else "is"
-        what = f"{who} must be {expected(parameter)}, and {inside} a {kind_of(wrong[0])}"
+        what = f"{who} must be {expected(parameter)}, and {inside} {kind_of(wrong[0])}"
         yield place.problem("parameter-type", what, "Write a value of that type; values are not converted")
     else:
         yield from _listed(entries, scalar, who, place)

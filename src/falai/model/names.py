@@ -40,10 +40,12 @@ def resolve_model(model: str | Model | Any, *, base_url: str | None = None) -> M
 
     A base URL is another address of the provider; with one, `openai:` means chat completions at any
     server that speaks them. Raises `ValueError` for a name that is unknown or incomplete, naming the
-    known ones, and for a base URL where none can be; `ImportError` with the command to run when the provider's extra is not installed; `TypeError`
-    for what is no model.
+    known ones, and for a base URL where none can be; `ImportError` with the command to run when the
+    provider's extra is not installed; `TypeError` for what is no model.
     """
     if model == "lexical":
+        if base_url is not None:
+            raise ValueError("the lexical model calls no server: leave the base URL out, or name another model")
         from falai.model.lexical import LexicalModel  # only where it is used
 
         return LexicalModel()
