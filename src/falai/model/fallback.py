@@ -219,7 +219,8 @@ class FallbackModel:
                 self._on_cooldown(cooled)
         except Exception as error:  # noqa: BLE001  # a listener that breaks must not cost the customer the reply
             extra = line("model.listener_raised")
-            _LOG.warning("on_cooldown raised %s", type(error).__name__, exc_info=error, extra=extra)
+            detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # as all code of the host's that raises
+            _LOG.warning("on_cooldown raised %s", type(error).__name__, exc_info=detail, extra=extra)
 
     def _all_waiting(self) -> ProviderError:
         now = self._now_ms()

@@ -72,10 +72,11 @@ class TurnWork(Work):
         if self.has_content:
             self.tell(about.messages([message.text for message in result.messages]))
         if _LOG.isEnabledFor(logging.INFO):
-            said, calls = len(result.messages), result.llm_calls
-            more: dict[str, Any] = {"ms": self.ms, "messages": said, "llm_calls": calls, "changed": result.changed}
-            extra = line("turn.finished", session=self.session, **more)
-            _LOG.info("a turn took %d ms: %d messages, %d calls to the model", self.ms, said, calls, extra=extra)
+            said, calls, changed = len(result.messages), result.llm_calls, result.changed
+            _LOG.info(
+                "a turn took %d ms: %d messages, %d calls to the model", self.ms, said, calls,
+                extra=line("turn.finished", session=self.session, ms=self.ms, messages=said, llm_calls=calls, changed=changed),
+            )  # fmt: skip
 
     def ended(self, error: BaseException | None) -> None:
         if self.is_recorded:
