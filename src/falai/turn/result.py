@@ -141,7 +141,8 @@ class TurnResult:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    found = ((_camel(name), getattr(value, name)) for name in type(value).__match_args__)
+    names: tuple[str, ...] = value.__match_args__
+    found = ((_camel(name), getattr(value, name)) for name in names)
     return {key: iso(to_ms(v)) if isinstance(v, datetime) else v for key, v in found if v is not None}
 
 
