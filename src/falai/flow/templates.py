@@ -45,15 +45,17 @@ def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:
 
 def render(template: str, scope: Roots) -> str:
     """The template with every placeholder that leads somewhere filled in (F-10.4, F-10.6)."""
-    literals, paths = _compiled(template)
-    if not paths:
+    begin, gaps = _compiled(template)
+    if not gaps:
         return template
-    found = [_text(_look_up(scope, parts)) for _, parts in paths]
-    pieces = [literals[0]]
-    for literal, (written, _), text in zip(literals[1:], paths, found, strict=True):
-        pieces += (written if text is None else text, literal)
+    pieces = [begin]
+    has_blank = False
+    for written, parts, following in gaps:
+        text = _text(_look_up(scope, parts))
+        has_blank = has_blank or text == _BLANK
+        pieces += (written if text is None else text, following)
     result = "".join(pieces)
-    return _tidied(result) if _BLANK in found else result
+    return _tidied(result) if has_blank else result
 
 
 def render_deep(value: Any, scope: Roots) -> Any:
@@ -72,20 +74,21 @@ def has_placeholder(text: str) -> bool:
 
 def placeholders(text: str) -> tuple[tuple[str, ...], ...]:
     """The paths that a template names, split at their points, in order."""
-    return tuple(parts for _, parts in _compiled(text)[1])
+    return tuple(parts for _, parts, _ in _compiled(text)[1])
 
 
 @lru_cache(maxsize=2048)
-def _compiled(template: str) -> tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
-    """The literals, and between each two of them a placeholder as it was written and its path."""
-    literals: list[str] = []
-    paths: list[tuple[str, tuple[str, ...]]] = []
-    end = 0
-    for match in _PLACEHOLDER.finditer(template):
-        literals.append(template[end : match.start()])
-        paths.append((match[0], tuple(match[1].split("."))))
-        end = match.end()
-    return (*literals, template[end:]), tuple(paths)
+def _compiled(template: str) -> tuple[str, tuple[tuple[str, tuple[str, ...], str], ...]]:
+    """The text up to the first placeholder; for each of them how it was written, its path, and the text up to the next."""
+    found = list(_PLACEHOLDER.finditer(template))
+    if not found:
+        return template, ()
+    ends = [match.start() for match in found[1:]] + [len(template)]
+    gaps = (
+        (match[0], tuple(match[1].split(".")), template[match.end() : end])
+        for match, end in zip(found, ends, strict=True)
+    )
+    return template[: found[0].start()], tuple(gaps)
 
 
 def _look_up(scope: Roots, parts: tuple[str, ...]) -> Any:

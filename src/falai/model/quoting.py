@@ -42,10 +42,14 @@ def name(text: str) -> str:
 
 def written(template: str, roots: Roots) -> str:
     """An author's text with its placeholders filled in, unable to forge a section or a fence."""
-    return _MARK.sub(r"\1\2\\", render(template, roots)) if "{{" in template else template
+    if "{{" not in template:
+        return template
+    text = render(template, roots)
+    has_marks = "#" in text or "```" in text or "~~~" in text
+    return _MARK.sub(r"\1\2\\", text) if has_marks else text
 
 
 def written_line(template: str, roots: Roots) -> str:
     """The same for an entry of a list: what is filled in cannot begin an entry of its own."""
     text = written(template, roots).strip()
-    return _BREAKS.sub(" ", text) if "{{" in template else text
+    return text if text.isprintable() or "{{" not in template else _BREAKS.sub(" ", text)

@@ -82,7 +82,8 @@ def today_section(given: Today | None) -> str:
 
 def known_facts(fields: Mapping[str, FieldPlan], data: Mapping[str, Any]) -> tuple[Known, ...]:
     """The declared fields that are known, in order (M-11.3)."""
-    return tuple(Known(slug, data[slug], field.correct) for slug, field in fields.items() if is_known(data.get(slug)))
+    known = ((field, data[slug]) for slug, field in fields.items() if slug in data)  # most are not there
+    return tuple(Known(field.slug, value, field.correct) for field, value in known if is_known(value))
 
 
 def known_section(known: Iterable[Known]) -> str:
