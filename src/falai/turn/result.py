@@ -79,7 +79,7 @@ class ModelCall(msgspec.Struct, frozen=True):
     """One call to the model (F-19.6): what was asked, what came back, what it cost.
 
     `reply` is the text or the JSON text that came back, `None` when the call failed (`error` says
-    how then). `duration_ms` is wall time.
+    how then; tokens that the provider counted all the same are there). `duration_ms` is wall time.
     """
 
     name: str
@@ -141,7 +141,7 @@ class TurnResult:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    names: tuple[str, ...] = value.__match_args__
+    names: tuple[str, ...] = type(value).__match_args__
     found = ((_camel(name), getattr(value, name)) for name in names)
     return {key: iso(to_ms(v)) if isinstance(v, datetime) else v for key, v in found if v is not None}
 
