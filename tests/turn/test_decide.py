@@ -423,7 +423,7 @@ def test_a_branch_may_chain():
     chat.start("lead", speak="Note?")
     result = chat.message()
     assert ended(result) == ["lead:flow", "next:end"]
-    assert result.outcomes[0].next == "flow:next"
+    assert (result.outcomes[0].next, result.ended[0].run.status) == ("flow:next", "running")
 
 
 # --- branches of a staying run ------------------------------------------------------------------

@@ -48,16 +48,17 @@ def test_following_a_target(then: Any, next_: str | None, texts: list[str]):
     assert (result.outcomes[0].next, said(result)) == (next_, texts)
 
 
-def test_a_target_that_is_gone():
+@pytest.mark.parametrize(("then", "data"), [(To("x", clear=["name"]), {}), ("x", {"name": "Ana"})])
+def test_a_target_that_is_gone(then: Any, data: dict[str, Any]):
     """T-12.2, F-8.8: the run ends `step-gone` where it stands; `clear` has happened all the same (T-12.5)."""
-    chat = Chat(Flow("lead", steps=[Wait("w", "1d", then=To("x", clear=["name"])), Say("x", "x")]))
+    chat = Chat(Flow("lead", steps=[Wait("w", "1d", then=then), Say("x", "x")]))
     chat.start("lead")
     chat.data["name"] = "Ana"
     plan = chat.agent.plan.flows["lead"]
     plan.__dict__["positions"] = {"w": 0}  # as if the step had been taken out of a flow that nobody checked
     result = chat.wake(f"lead#k1:w:{at(86_400)}")
     assert lines(result) == ["wait/ok/no-reply", "wait/skipped/step-gone"]
-    assert (result.session.data, ended(result)) == ({}, ["lead:skipped"])
+    assert (result.session.data, ended(result)) == (data, ["lead:skipped"])
 
 
 def test_entering_a_step_counts_a_visit():

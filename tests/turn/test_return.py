@@ -29,6 +29,7 @@ from falai import (
     Wait,
     ok,
 )  # fmt: skip
+from falai.model.port import ModelReply, Usage
 from falai.session.codec import session_to_json
 from falai.session.dates import from_ms
 from falai.session.model import Claim, Session
@@ -362,6 +363,15 @@ def test_a_summary_that_failed_counts():
     agent = Agent(name="Ana", model=model, compaction=SMALL)
     result = agent.turn_sync("s1", Message("hello", id="m1"), history=LONG)
     assert (said(result), result.llm_calls) == (["Hi"], 2)
+
+
+def test_the_usage_of_a_summary_counts():
+    """T-4.1, T-2.5: beside that of the other calls, told under wire names."""
+    summary = ModelReply(message="In short.", usage=Usage(7, 3, 2))
+    spoken = ModelReply(message="Hi", usage=Usage(10, 2, 1))
+    agent = Agent(name="Ana", model=ScriptedModel({"summary": [summary], "speak": [spoken]}), compaction=SMALL)
+    result = agent.turn_sync("s1", Message("hello", id="m1"), history=LONG)
+    assert result.to_wire()["usage"] == {"promptTokens": 17, "completionTokens": 5, "cachedInputTokens": 3}
 
 
 # --- streaming ----------------------------------------------------------------------------------

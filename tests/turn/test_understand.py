@@ -430,3 +430,24 @@ def test_a_live_run_does_not_make_its_flow_ineligible():
     chat.message()
     assert skipped(chat.message()) == ["lead:already-running"]
     assert chat.run("lead").waiting.key == f"lead#m1:w:{at(86_400)}"  # type: ignore[union-attr]
+
+
+def test_the_call_sees_the_context():
+    """T-8.12: in its templates, and as it is for a port that wants it."""
+    lead = Flow("lead", on=[OnMessage("asks about {{context.ware}}")], steps=SAY)
+    chat = Chat(lead, _wants("other"), idle="silent")
+    chat.message(understand={}, context={"ware": "shoes"})
+    assert _task(chat).flows[0].matches == ("asks about shoes",)
+    assert chat.model.calls[0].request.context == {"ware": "shoes"}
+
+
+@pytest.mark.parametrize("trigger", [OnMessage("wants", repeat="always"), OnMention("a dog", repeat="always")])
+def test_an_always_flow_is_offered_unless_this_very_trigger_was_claimed(trigger: Any):
+    """T-8.2, T-8.6, B-10.4: under the turn's trigger key; here the date of a message without an id."""
+    chat = Chat(Flow("lead", on=[trigger], steps=SAY), _wants("one"), _wants("two"), idle="silent")
+    judged = {"flows": {"lead": 90}, "mentions": {"lead": True}}
+    assert chat.message(id=None, at="2026-09-20", understand=judged).started[0].dedupe_key == "lead:s1:2026-09-20"
+    chat.message(id=None, at="2026-09-20", understand={"flows": {}})
+    assert (_ids(_task(chat).flows), _task(chat).mentions) == (["one", "two"], ())
+    chat.message(id=None, at="2026-09-21", understand={"flows": {}})
+    assert "lead" in [*_ids(_task(chat).flows), *_ids(_task(chat).mentions)]

@@ -141,7 +141,8 @@ class TurnResult:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    names: tuple[str, ...] = type(value).__match_args__
+    made_of: Any = type(value)
+    names: tuple[str, ...] = made_of.__match_args__
     found = ((_camel(name), getattr(value, name)) for name in names)
     return {key: iso(to_ms(v)) if isinstance(v, datetime) else v for key, v in found if v is not None}
 
