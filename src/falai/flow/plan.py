@@ -185,6 +185,12 @@ class FlowPlan:
         return split_phrases(p for t in self.triggers if isinstance(t, OnMention) for p in t.phrases)
 
     @cached_property
+    def varies(self) -> bool:
+        """Whether what the model is told of the flow, but for its steps, has placeholders."""
+        said = (self.flow.description or "", *self.wants.matches, *self.wants.exclusions)
+        return any("{{" in text for text in (*said, *self.touches.matches, *self.touches.exclusions))
+
+    @cached_property
     def extract(self) -> Mapping[str, Any]:
         """The first non-empty `extract` among the mention triggers, in wire form (F-7.13)."""
         nothing: Mapping[str, Any] = {}

@@ -42,14 +42,17 @@ def name(text: str) -> str:
 
 def written(template: str, roots: Roots) -> str:
     """An author's text with its placeholders filled in, unable to forge a section or a fence."""
-    if "{{" not in template:
-        return template
-    text = render(template, roots)
-    has_marks = "#" in text or "```" in text or "~~~" in text
-    return _MARK.sub(r"\1\2\\", text) if has_marks else text
+    return _unmarked(render(template, roots)) if "{{" in template else template
 
 
 def written_line(template: str, roots: Roots) -> str:
     """The same for an entry of a list: what is filled in cannot begin an entry of its own."""
-    text = written(template, roots).strip()
-    return text if text.isprintable() or "{{" not in template else _BREAKS.sub(" ", text)
+    if "{{" not in template:
+        return template.strip()
+    text = _unmarked(render(template, roots)).strip()
+    return text if text.isprintable() else _BREAKS.sub(" ", text)
+
+
+def _unmarked(text: str) -> str:
+    has_marks = "#" in text or "```" in text or "~~~" in text
+    return _MARK.sub(r"\1\2\\", text) if has_marks else text

@@ -77,15 +77,9 @@ def _once(
     task = made.get(flow)
     if task is None or task.key != key:
         task = make(flow, key, scope)
-        if not _varies(flow):
+        if not flow.varies:
             made[flow] = task
     return task
-
-
-def _varies(flow: FlowPlan) -> bool:
-    """Whether what is said of a flow changes with the data."""
-    phrases = (*flow.wants.matches, *flow.wants.exclusions, *flow.touches.matches, *flow.touches.exclusions)
-    return any("{{" in text for text in (flow.flow.description or "", *phrases))
 
 
 def _flow(flow: FlowPlan, key: str, scope: Roots) -> FlowTask:
@@ -143,4 +137,4 @@ def _description(flow: FlowPlan, scope: Roots) -> str:
 
 
 def _written(phrases: Sequence[str], scope: Roots) -> tuple[str, ...]:
-    return tuple(text for phrase in phrases if (text := written_line(phrase, scope)))
+    return tuple([text for phrase in phrases if (text := written_line(phrase, scope))])
