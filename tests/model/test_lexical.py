@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falai import Agent, Message
 from falai.flow.definition import Branch, Collect, Do, Field, Flow, If, OnMention, OnMessage, Prompt, Say, To, ToFlow
 from falai.flow.handlers import ActionContext, ActionResult, failed, ok
 from falai.model.lexical import LexicalModel
@@ -421,8 +422,6 @@ def test_an_unknown_language_is_refused() -> None:
 
 async def test_a_clinic_works_by_plain_words() -> None:
     """Booking with a correction, a price in between, a refused and an accepted confirmation, an honest failure."""
-    from falai import Agent, Message
-
     booked: list[Any] = []
 
     async def book(ctx: ActionContext[None], service: str, day: str) -> ActionResult:
@@ -474,6 +473,14 @@ async def test_a_clinic_works_by_plain_words() -> None:
     assert booked == [("cleaning", "2030-05-03")]
     assert await says("I want to book another appointment") == "cleaning on 2030-05-03, right?"
     assert SENTENCES["en"].did_not_work in await says("yes")
+
+
+@pytest.mark.parametrize(("text", "greets"), [("good morning", True), ("", True), ("no", False), ("yes please", False)])
+async def test_only_a_greeting_is_greeted(text: str, greets: bool) -> None:
+    """A yes or no that no flow waits for says nothing either, and is no greeting."""
+    said = (await Agent(name="Ana", model="lexical").turn("s1", Message(text, id="m1"))).messages[0].text
+    assert said.startswith(SENTENCES["en"].hello) == greets
+    assert said.endswith(SENTENCES["en"].introduction.format("Ana"))
 
 
 # --- other ways of writing --------------------------------------------------------------------

@@ -45,8 +45,8 @@ class Sentences:
 SENTENCES: Final[dict[Language, Sentences]] = {
     "en": Sentences(
         introduction=(
-            "I am {}. I work without a language model here: I can take down what you need and pass it on. "
-            "Tell me in a few words what it is about."
+            "I am {}. I work without a language model here, and go by single words. "
+            "Tell me in a few of them what it is about."
         ),
         hello="Hello!",
         noted="Thank you, I have noted that.",
@@ -64,8 +64,8 @@ SENTENCES: Final[dict[Language, Sentences]] = {
     ),
     "pt": Sentences(
         introduction=(
-            "Eu sou {}. Aqui trabalho sem um modelo de linguagem: posso anotar o que você precisa e passar adiante. "
-            "Diga em poucas palavras do que se trata."
+            "Eu sou {}. Aqui trabalho sem um modelo de linguagem e me guio por palavras soltas. "
+            "Diga em poucas delas do que se trata."
         ),
         hello="Olá!",
         noted="Obrigado, está anotado.",
@@ -83,8 +83,8 @@ SENTENCES: Final[dict[Language, Sentences]] = {
     ),
     "es": Sentences(
         introduction=(
-            "Soy {}. Aquí trabajo sin un modelo de lenguaje: puedo anotar lo que necesita y pasarlo. "
-            "Dígame en pocas palabras de qué se trata."
+            "Soy {}. Aquí trabajo sin un modelo de lenguaje y me guío por palabras sueltas. "
+            "Dígame en pocas de ellas de qué se trata."
         ),
         hello="¡Hola!",
         noted="Gracias, queda anotado.",

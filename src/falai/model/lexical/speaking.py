@@ -57,7 +57,8 @@ def _truth(task: SpeakTask, stock: Sentences) -> Iterator[str]:
 
 
 def _introduction(task: SpeakTask, stock: Sentences) -> Iterator[str]:
-    if not stems(task.text or ""):
+    text = task.text or ""
+    if not stems(text) and polarity(text) is None:  # a late "no" is no greeting
         yield stock.hello
     yield stock.introduction.format(task.agent)
 
