@@ -24,7 +24,7 @@ from falai.model.understand import understand_request
 from falai.session.model import Run, TriggerRef
 
 LIMIT = 4.0
-PAIRS, TIMES = 60, 20
+PAIRS, TIMES = 40, 20
 NOW_MS = 1_789_902_000_000
 HISTORY = [
     {"role": "user", "content": "Good morning, I saw your offer."},

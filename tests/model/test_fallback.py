@@ -11,14 +11,23 @@ from typing import Any
 
 import pytest
 
-from falai import Agent, Flow, FlowConfigurationError, Message, OnAnyMessage, Prompt
+from falai import Agent, Flow, FlowConfigurationError, Message, OnAnyMessage, OnMessage, Prompt
 from falai.agent import Delta, Done
 from falai.errors import ProviderError
-from falai.model import FallbackModel, LexicalModel, ModelChunk, ModelReply, ModelRequest, resolve_model
+from falai.model import (
+    FallbackModel,
+    LexicalModel,
+    ModelChunk,
+    ModelReply,
+    ModelRequest,
+    PydanticAIModel,
+    resolve_model,
+)
 from falai.model.fallback import CooledDown
 from falai.model.tasks import SummaryTask
 from falai.session.dates import from_ms, to_ms
 from falai.testing import Clock, Pieces, ScriptedModel
+from model import loopback
 
 REQUEST = ModelRequest(
     schema_name="summary", prompt="", system=None, history=(), context=None, schema={}, task=SummaryTask(items=())
@@ -458,6 +467,26 @@ async def test_a_list_of_models_is_a_fallback() -> None:
         Agent(name="Ana", model=[a, a])
     with pytest.raises(ValueError, match="base URL"):
         resolve_model([a, b], base_url="http://127.0.0.1:1/v1")
+
+
+async def test_a_garbled_body_falls_over_and_the_result_says_who_answered() -> None:
+    """What one server garbles, and what it does not answer at all, another answers; each call names its model."""
+    with (
+        loopback.chat_server([loopback.raw(b"<html>busy</html>"), loopback.cuts()]) as broken,
+        loopback.chat_server([loopback.says('{"flows": {"talk": 90}}'), loopback.says('{"message": "Hi"}')]) as works,
+    ):
+        first, second = (
+            PydanticAIModel("openai:any", base_url=server.base_url, retries=0) for server in (broken, works)
+        )
+        model = FallbackModel([first, second], cooldowns={"overload": 0, "network": 0})
+        flows = [Flow("talk", on=[OnMessage("wants to talk")], steps=[Prompt("help", "Ask what they need.")])]
+        agent = Agent(name="Ana", model=model, flows=flows)
+        result = await agent.turn("s1", Message("hello", id="m1"))
+        await model.aclose()
+    assert [message.text for message in result.messages] == ["Hi"]
+    assert [(call.name, call.model) for call in result.calls] == [("understand", "loopback-1"), ("speak", "loopback-1")]
+    assert [status.kind for status in model.status()] == ["network", None]
+    assert [len(broken.requests), len(works.requests)] == [2, 2]
 
 
 async def test_the_lexical_model_stands_in_when_every_provider_is_down() -> None:
