@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
@@ -139,6 +141,16 @@ def test_what_pydantic_cannot_take_is_said_in_its_words() -> None:
 
     ((_, what),) = problems(Field(Odd))
     assert "Unable to generate pydantic-core schema" in what
+
+
+def test_a_missing_extra_is_named_with_its_command() -> None:
+    """In a Python that has no email-validator."""
+    program = (
+        "import sys; sys.modules['email_validator'] = None; import pydantic; "
+        "from falai.flow.fields import read_fields; print(read_fields({'e': {'type': pydantic.EmailStr}})[1][0])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 'pip install "falai[email]"' in done.stdout
 
 
 def test_every_problem_of_a_definition_is_found_and_its_name_stays() -> None:

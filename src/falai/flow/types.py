@@ -116,7 +116,7 @@ def _read_rich(kind: Any) -> TypeReading:
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
         schema = adapter.json_schema(mode="serialization")
     except Exception as error:  # noqa: BLE001  # pydantic names what it cannot take in many classes
-        why = str(error).partition("\n")[0]
+        why = str(error).partition("\n")[0].replace("'pydantic[email]'", '"falai[email]"')
         raise TypeError(f"{kind!r} is no type that can be checked: {why}") from None
     variants = list(_variants(schema, schema.get("$defs", {})))
     names = {variant.get("type") for variant in variants}
