@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
-from pydantic_ai import messages as wire
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.models import Model as Upstream
 from pydantic_ai.models import StreamedResponse
@@ -52,17 +51,22 @@ class Line:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """The reply in pieces, the last one with the reply. Raises like `complete`, perhaps after some pieces."""
         pieces = Pieces(answer_tool(request))
-        asked = self._asked(request)
-        if self._model.system == "mistral":  # its servers refuse the option that others need for usage
-            asked["model_settings"]["extra_body"] = {"stream_options": {}}
-        async with AsyncExitStack() as open_streams:
-            stream = model_request_stream(self._model, messages(request, self._abilities), **asked)
-            async with self._in_time():
-                events = await open_streams.enter_async_context(stream)
-            while (event := await self._next(events)) is not None:
-                if piece := pieces.read(event):
-                    yield ModelChunk(piece, pieces.accumulated)
-            reply = read(events.get(), request, self._name, streamed=True)
+        seconds = self._options.timeout  # how long it may be quiet; the whole of it may last (M-20.2)
+        try:
+            async with AsyncExitStack() as open_streams:
+                async with asyncio.timeout(seconds):
+                    events = await open_streams.enter_async_context(self._events(request))
+                while True:
+                    async with asyncio.timeout(seconds):
+                        event = await anext(aiter(events), None)
+                    if event is None:
+                        break
+                    if piece := pieces.read(event):
+                        yield ModelChunk(piece, pieces.accumulated)
+                reply = read(events.get(), request, self._name, streamed=True)
+        except TimeoutError as error:
+            message = f"the stream was quiet for {seconds:g} s"
+            raise ProviderError(message, provider=self._name, kind="timeout") from error
         yield ModelChunk("", pieces.accumulated, reply)
 
     async def close(self) -> None:
@@ -80,20 +84,9 @@ class Line:
             given["tool_choice"] = "none"
         return {"model_settings": given, "model_request_parameters": found}
 
-    async def _next(self, events: StreamedResponse) -> wire.ModelResponseStreamEvent | None:
-        async with self._in_time():
-            return await anext(aiter(events), None)
-
-    def _in_time(self) -> AbstractAsyncContextManager[None]:
-        return _quiet_at_most(self._options.timeout, self._name)
-
-
-@asynccontextmanager
-async def _quiet_at_most(seconds: float, provider: str) -> AsyncGenerator[None, None]:
-    """Bounds how long a stream may be quiet; the whole of it may last (M-20.2)."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError as error:
-        message = f"the stream was quiet for {seconds:g} s"
-        raise ProviderError(message, provider=provider, kind="timeout") from error
+    def _events(self, request: ModelRequest) -> AbstractAsyncContextManager[StreamedResponse]:
+        asked = self._asked(request)
+        if self._model.system == "mistral":  # its servers refuse the option that others need for usage
+            given = asked["model_settings"]
+            given["extra_body"] = {**given.get("extra_body", {}), "stream_options": {}}
+        return model_request_stream(self._model, messages(request, self._abilities), **asked)

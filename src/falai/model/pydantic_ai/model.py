@@ -107,7 +107,8 @@ class PydanticAIModel:
         attempts = self._attempts()
         while True:
             try:
-                return await self._line(attempts.model).complete(request)
+                line = await self._line(attempts.model)
+                return await line.complete(request)
             except Exception as error:  # noqa: BLE001  # a library may raise anything
                 failure = self._failure(attempts.model, error)
             await attempts.after(failure)
@@ -118,7 +119,8 @@ class PydanticAIModel:
         while True:
             passed_on = False
             try:
-                async with aclosing(self._line(attempts.model).stream(request)) as chunks:
+                line = await self._line(attempts.model)
+                async with aclosing(line.stream(request)) as chunks:
                     async for chunk in chunks:
                         passed_on = True
                         yield chunk
@@ -142,13 +144,13 @@ class PydanticAIModel:
         model = self._models[number]
         return model if isinstance(model, str) else model.model_id
 
-    def _line(self, number: int) -> Line:
+    async def _line(self, number: int) -> Line:
         """The library's model for this event loop: its connections belong to the loop they were made in."""
         lines = self._lines.setdefault(asyncio.get_running_loop(), {})
         if number not in lines:
-            from falai.model.pydantic_ai.line import Line  # heavy: the library takes over a second
-
-            lines[number] = Line.to(self._models[number], self._options)
+            # Loading the library takes seconds: what else the loop has to do goes on meanwhile.
+            made = await asyncio.to_thread(_made, self._models[number], self._options)
+            lines.setdefault(number, made)  # another call may have been faster; this one has no connections yet
         return lines[number]
 
     def _failure(self, number: int, error: Exception) -> ProviderError:
@@ -157,6 +159,12 @@ class PydanticAIModel:
         if failure.kind == "unknown":
             failure.kind = "invalid" if _is_misuse(error) else "overload"
         return failure
+
+
+def _made(model: str | Upstream, options: Options) -> Line:
+    from falai.model.pydantic_ai.line import Line  # heavy: the library takes over a second
+
+    return Line.to(model, options)
 
 
 def _names(model: str | Upstream, backups: Sequence[str], base_url: str | None) -> list[str | Upstream]:
