@@ -71,7 +71,7 @@ async def mcp_tools(
 # --- the connection ---------------------------------------------------------------------------
 
 
-class _BrokenError(ConnectionError):
+class ConnectionLostError(ConnectionError):
     """The connection broke before the server answered."""
 
 
@@ -93,7 +93,7 @@ class _Connection:
         """
         try:
             return await self._link().ask(request)
-        except _BrokenError:
+        except ConnectionLostError:
             if not repeat:
                 raise
         return await self._link().ask(request)
@@ -157,7 +157,7 @@ class _Link:
                 if error.code != CONNECTION_CLOSED:
                     raise
         self._over.set()
-        raise _BrokenError(f"the connection to {self._label} broke; whether the call was carried out is not known")
+        raise ConnectionLostError(f"the connection to {self._label} broke; whether the call was carried out is not known")
 
     def _unreachable(self) -> ConnectionError:
         """Why it did not open; what has not opened in time is given up."""
