@@ -44,6 +44,7 @@ C = TypeVar("C")
 AnyInput = Input | Mapping[str, Any]
 AnyAnchors = Mapping[str, Anchor | Mapping[str, Any]]
 AnyClaims = Claims | Mapping[str, Any]
+Call = CallWork | Unwatched
 AnySilenced = str | Silenced | Mapping[str, Any]
 
 _LOG: Final = logging.getLogger("falai.agent")
@@ -250,9 +251,10 @@ class _Drive:
                             reply = chunk.reply
                             if piece := decoder.feed(chunk.accumulated):
                                 yield piece
-                    answer = self._answered(call, request, begun, _whole(reply))
+                    answer = _whole(reply)
                 except Exception as error:  # noqa: BLE001  it is raised again, in words of ours
-                    self._fail(request, begun, error)
+                    self._fail(call, request, begun, error)
+                self._note(call, request, begun, answer)
         except ProviderError as error:
             failure = error
             with self._turn.current():
@@ -268,20 +270,21 @@ class _Drive:
                 with call.current():
                     reply = await self._model.complete(request)
             except Exception as error:  # noqa: BLE001  it is raised again, in words of ours
-                self._fail(request, begun, error)
-            return self._answered(call, request, begun, reply)
-
-    def _answered(
-        self, call: CallWork | Unwatched, request: ModelRequest, begun: float, reply: ModelReply
-    ) -> ModelReply:
-        record = _record(request, begun, reply=reply)
-        self._calls.append(record)
-        call.answered(record, reply)
+                self._fail(call, request, begun, error)
+            self._note(call, request, begun, reply)
         return reply
 
-    def _fail(self, request: ModelRequest, begun: float, error: Exception) -> NoReturn:
+    def _note(
+        self, call: Call, request: ModelRequest, begun: float, reply: ModelReply, error: str | None = None
+    ) -> None:
+        record = _record(request, begun, reply, error)
+        self._calls.append(record)
+        call.noted(record, reply)
+
+    def _fail(self, call: Call, request: ModelRequest, begun: float, error: Exception) -> NoReturn:
         failure = classify(error, self._model.name)
-        self._calls.append(_record(request, begun, error=str(failure)))
+        answer = failure.answer if isinstance(failure.answer, ModelReply) else ModelReply()
+        self._note(call, request, begun, answer, str(failure))
         raise failure from error.__cause__ if failure is error else error
 
     async def _act(self, act: Act) -> Any:
@@ -305,17 +308,15 @@ class _Drive:
             self._turn.finished(stop.value)
 
 
-def _record(
-    request: ModelRequest, begun: float, *, reply: ModelReply | None = None, error: str | None = None
-) -> ModelCall:
+def _record(request: ModelRequest, begun: float, reply: ModelReply, error: str | None = None) -> ModelCall:
     return ModelCall(
         name=request.schema_name,
         prompt=request.prompt if request.system is None else f"{request.system}\n\n{request.prompt}",
-        reply=None if reply is None else reply.message,
-        usage=None if reply is None else reply.usage,
+        reply=reply.message if error is None else None,
+        usage=reply.usage,
         duration_ms=(perf_counter() - begun) * 1000,
-        cost=None if reply is None else reply.cost,
-        model=None if reply is None else reply.model,
+        cost=reply.cost,
+        model=reply.model,
         error=error,
     )
 

@@ -93,7 +93,8 @@ class ProviderError(FalaiError):
 
     `kind` says what helps (M-19.2). `retry_after_ms` and `reset_at_ms` (epoch milliseconds) are
     what the provider stated; `should_retry` is its own word on another try and decides over
-    `kind`. `body` is the vendor's text, at most 2,000 characters.
+    `kind`. `body` is the vendor's text, at most 2,000 characters. `answer` is the `ModelReply` of a
+    provider that did answer, and counts it, but gave no reply: tokens and cost are on it.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class ProviderError(FalaiError):
         window: Literal["5h", "weekly", "monthly"] | None = None,
         should_retry: bool | None = None,
         body: str | None = None,
+        answer: object = None,
     ) -> None:
         super().__init__(message)
         self.provider = provider
@@ -120,6 +122,7 @@ class ProviderError(FalaiError):
         self.window = window
         self.should_retry = should_retry
         self.body = body[:2000] if body is not None else None
+        self.answer = answer
 
     @property
     def retryable(self) -> bool:

@@ -54,14 +54,15 @@ class CallWork(Work):
         if self._first_piece_ms is None:
             self._first_piece_ms = self.ms
 
-    def answered(self, call: ModelCall, reply: ModelReply) -> None:
+    def noted(self, call: ModelCall, reply: ModelReply) -> None:
+        """What the call was, and its reply: an empty one if it failed."""
         if not self.is_recorded:
             return
         first = None if self._first_piece_ms is None else self._first_piece_ms / 1000
         reasons = None if reply.finish_reason is None else [reply.finish_reason]
         self.tell({names.MODEL_ANSWERED: call.model, names.FINISH_REASONS: reasons, names.FIRST_CHUNK: first})
         self.tell(spent([call]))
-        if self.has_content:
+        if self.has_content and call.error is None:
             self.tell(content.of_reply(reply))
 
     def ended(self, error: BaseException | None) -> None:
@@ -82,7 +83,7 @@ class Unwatched:
     def current(self) -> Self:
         return self
 
-    def answered(self, call: ModelCall, reply: ModelReply) -> None: ...
+    def noted(self, call: ModelCall, reply: ModelReply) -> None: ...
 
 
 UNWATCHED: Final = Unwatched()
