@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -52,6 +53,12 @@ def test_items_become_events() -> None:
     }
 
 
+def test_the_time_of_conversion_is_the_system_s() -> None:
+    """ISO 8601, where nobody gives another (M-14.5)."""
+    (event,) = history_to_events([user_item("oi")])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["timestamp"])
+
+
 def test_events_become_items_again() -> None:
     """All but a tool's name and reasoning survives the round trip (M-14.4)."""
     items = [
@@ -79,6 +86,8 @@ def test_events_become_items_again() -> None:
             "arguments",
         ),
         ({"role": "assistant", "content": None, "tool_calls": ["a"]}, "a tool call must be an object"),
+        ({"role": "assistant", "content": None, "tool_calls": 7}, "tool_calls must be a list"),
+        ({"role": "assistant", "content": None, "tool_calls": {"id": "a"}}, "tool_calls must be a list"),
         ({"role": "tool", "name": "a", "content": "x"}, "tool_call_id"),
         ({"role": "tool", "tool_call_id": "a", "content": "x"}, "name"),
     ],

@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from falai.model.decoder import StreamingMessageDecoder
     from falai.model.fallback import FallbackModel
+    from falai.model.history import (
+        assistant_item,
+        events_to_history,
+        history_to_events,
+        system_item,
+        tool_item,
+        user_item,
+    )
     from falai.model.jsontext import salvage_json
     from falai.model.lexical import LexicalModel
     from falai.model.mcp import mcp_tools
@@ -22,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FallbackModel", "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel",
-    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "mcp_tools", "resolve_model", "salvage_json",
+    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "assistant_item", "events_to_history",
+    "history_to_events", "mcp_tools", "resolve_model", "salvage_json", "system_item", "tool_item", "user_item",
 ]  # fmt: skip
 
 _HOMES: Final = {
@@ -30,9 +39,15 @@ _HOMES: Final = {
     "LexicalModel": "lexical",
     "PydanticAIModel": "pydantic_ai",
     "StreamingMessageDecoder": "decoder",
+    "assistant_item": "history",
+    "events_to_history": "history",
+    "history_to_events": "history",
     "mcp_tools": "mcp",
     "resolve_model": "names",
     "salvage_json": "jsontext",
+    "system_item": "history",
+    "tool_item": "history",
+    "user_item": "history",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from falai.session.dates import iso, system_now, to_ms
 from falai.session.jsontext import is_list, is_object, quoted, show
 
 __all__ = ["assistant_item", "events_to_history", "history_to_events", "system_item", "tool_item", "user_item"]
@@ -48,13 +49,14 @@ def system_item(content: str) -> Item:
     return _item("system", content=content)
 
 
-def history_to_events(history: Any, *, timestamp: Callable[[], str]) -> list[Event]:
+def history_to_events(history: Any, *, timestamp: Callable[[], str] | None = None) -> list[Event]:
     """The items as events `{kind, source, timestamp, data}` (M-14.4).
 
-    `timestamp` gives the time of conversion as ISO 8601 text (M-14.5): no clock is read here. Raises
+    `timestamp` gives the time of conversion as ISO 8601 text, the system's without it (M-14.5). Raises
     `ValueError` that names the first item (from 0) that is none of M-14.1, and why.
     """
-    return _each(history, "history", lambda item: _to_event(item, timestamp()))
+    now = timestamp or _system_time
+    return _each(history, "history", lambda item: _to_event(item, now()))
 
 
 def events_to_history(events: Any) -> list[Item]:
@@ -63,6 +65,10 @@ def events_to_history(events: Any) -> list[Item]:
     Raises `ValueError` that names the first event (from 0) that is none, and why.
     """
     return _each(events, "events", _to_item)
+
+
+def _system_time() -> str:
+    return iso(to_ms(system_now()))
 
 
 def _item(role: str, **properties: Any) -> Item:
@@ -96,7 +102,10 @@ def _check_item(item: Any) -> None:
     if role == "tool":
         for key in ("tool_call_id", "name"):
             _check_text(item, key)
-    for call in item.get("tool_calls") or ():
+    calls = item.get("tool_calls") or ()
+    if not is_list(calls):
+        raise ValueError(f"tool_calls must be a list, and is {show(calls)}")
+    for call in calls:
         _check_call(call)
 
 
