@@ -447,7 +447,7 @@ def test_a_retry_at_a_step_that_was_never_entered():
     chat.start("lead", speak="Note?")
     chat.run("lead").visits.clear()
     result = chat.message(speak=ProviderError("x", kind="rate"))
-    assert result.schedule[0].key == f"lead#k1:c:0:retry:{at(60)}"
+    assert (result.schedule[0].key, result.outcomes[0].key) == (f"lead#k1:c:0:retry:{at(60)}", "lead#k1:c:0")
 
 
 # --- usage --------------------------------------------------------------------------------------

@@ -451,3 +451,12 @@ def test_an_always_flow_is_offered_unless_this_very_trigger_was_claimed(trigger:
     assert (_ids(_task(chat).flows), _task(chat).mentions) == (["one", "two"], ())
     chat.message(id=None, at="2026-09-21", understand={"flows": {}})
     assert "lead" in [*_ids(_task(chat).flows), *_ids(_task(chat).mentions)]
+
+
+def test_the_condition_of_a_branch_question_sees_the_run():
+    """T-8.7, T-7.1: its `if` is judged on the run, with the run's own input."""
+    branches = [Branch("a", if_={"input": 8}, then="c"), Branch("b", if_={"input": 7}, then="c")]
+    chat = Chat(Flow("lead", steps=[Collect("c", ["note"], branches=branches)]))
+    chat.start("lead", speak="Note?", input=7)
+    chat.message(understand={"branches": {}}, speak="Note?")
+    assert [branch.id for branch in _task(chat).branches] == ["lead#k1/c/1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -141,8 +141,7 @@ class TurnResult:
 
 
 def _wire(value: Any) -> dict[str, Any]:
-    made_of: Any = type(value)
-    names: tuple[str, ...] = made_of.__match_args__
+    names = cast("tuple[str, ...]", cast(Any, type(value)).__match_args__)
     found = ((_camel(name), getattr(value, name)) for name in names)
     return {key: iso(to_ms(v)) if isinstance(v, datetime) else v for key, v in found if v is not None}
 

@@ -174,7 +174,7 @@ def _with_opening_fields(turn: Turn, offers: Offers) -> Offers:
     if offers.floor is not None or catch_all is None:
         return offers
     opening = _fields(turn, [catch_all], frozenset())
-    judged_already = offers.scored or offers.mentions or offers.branches or offers.fields
+    judged_already = offers.scored or offers.mentions or offers.fields  # without a floor there is no branch
     if not judged_already and not set(opening) - _free(catch_all):
         return offers
     return replace(offers, fields=tuple(dict.fromkeys(offers.fields + opening)))
