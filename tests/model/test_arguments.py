@@ -49,6 +49,7 @@ def test_whole_arguments(raw: Any, read: dict[str, Any], caplog: pytest.LogCaptu
         ('{"day": "caf\\\\u00e9", "time": "', {"day": "café", "time": ""}),
         ('{"lone": "\\ud83d", "x": "', {"lone": "\ufffd", "x": ""}),
         ('{"deep": {"a": 1}, "day": "mo', {"day": "mo"}),
+        ('{"path": "C:\\x", "day": "', {"path": "C:\\x", "day": ""}),
         ("{", {}),
         ("no json", {}),
     ],

@@ -210,6 +210,29 @@ async def test_a_summary_stands_behind_the_prefix(form: Format) -> None:
     assert _conversation(form, server.requests[0])[0][1] == "oi"
 
 
+@each
+async def test_a_system_item_inside_the_talk_is_kept(form: Format) -> None:
+    """Where it stands, or before the talk for providers that know no such place; behind the prefix in any case."""
+    history = [*REQUEST.history, {"role": "system", "content": "Opening hours changed."}]
+    async with connected(form, form.says(ENVELOPE)) as (model, server):
+        await model.complete(replace(REQUEST, history=history))
+    sent = json.dumps(server.requests[0])
+    assert sent.count("Opening hours changed.") == 1
+    assert _before(form, server.requests[0])[0] == "You are Ana."
+    assert [text for _, text in _conversation(form, server.requests[0])][:2] == ["oi", "Olá!"]
+
+
+@each
+async def test_reasoning_of_somebody_else_s_form_is_passed_over(form: Format) -> None:
+    """A host's history may hold what another program wrote."""
+    foreign: list[Any] = [[{"type": "reasoning.text", "text": "hm"}], ["x"], [], "x", [{"kind": "request"}]]
+    async with connected(form, *[form.says(ENVELOPE)] * len(foreign)) as (model, server):
+        for details in foreign:
+            said = {"role": "assistant", "content": "Olá!", "reasoningDetails": details}
+            await model.complete(replace(REQUEST, history=[REQUEST.history[0], said]))
+    assert [_conversation(form, body)[1][1] for body in server.requests] == ["Olá!"] * len(foreign)
+
+
 # --- failures ---------------------------------------------------------------------------------
 
 
@@ -253,6 +276,13 @@ async def test_a_call_that_was_cut_is_no_call(form: Format) -> None:
     async with connected(form, form.calls("slots", '{"day": "monday next', cut=True)) as (model, _):
         failure = await _settled(streamed(model, WITH_TOOLS))
     assert failure.kind == "network"
+
+
+async def test_google_s_calls_arrive_whole() -> None:
+    """An object that is there is complete, whatever became of the connection behind it."""
+    async with connected(FORMATS[3], loopback_google.calls("slots", {"day": "mon"}, cut=True)) as (model, _):
+        _, reply = await streamed(model, WITH_TOOLS)
+    assert reply.tool_calls[0].arguments == {"day": "mon"}
 
 
 @each
