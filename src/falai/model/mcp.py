@@ -157,7 +157,9 @@ class _Link:
                 if error.code != CONNECTION_CLOSED:
                     raise
         self._over.set()
-        raise ConnectionLostError(f"the connection to {self._label} broke; whether the call was carried out is not known")
+        raise ConnectionLostError(
+            f"the connection to {self._label} broke; whether the call was carried out is not known"
+        )
 
     def _unreachable(self) -> ConnectionError:
         """Why it did not open; what has not opened in time is given up."""
