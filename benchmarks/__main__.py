@@ -174,7 +174,7 @@ def imports() -> Iterator[Row]:
     return iter(
         [
             Row("import falai, CPU", min(float(bare) for bare, _, _ in runs), 100, "ms"),
-            Row("  the same and the name Agent", min(float(spent) for _, spent, _ in runs), 100, "ms"),
+            Row("  and the name Agent, CPU", min(float(spent) for _, spent, _ in runs), float("inf"), "ms"),
             Row("  memory of the process then", median(float(held) for _, _, held in runs), 30, "MB"),
         ]
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
 from falai.session.dates import read_date, to_ms
@@ -118,6 +117,8 @@ def _date(text: str) -> int | None:
     read = read_date(text.strip())
     if read is not None:
         return read
+    from email.utils import parsedate_to_datetime  # a mail parser comes with it; few providers write such dates
+
     try:
         return to_ms(parsedate_to_datetime(text))
     except (ValueError, TypeError):
