@@ -143,7 +143,7 @@ class Agent(Generic[C]):
         """
         given = read_given(session_id, input, session=session, context=context, history=history,
                            silenced=silenced, anchors=anchors, claims=claims)  # fmt: skip
-        with self._watched(given) as turn, turn.current():
+        with self._watched(given) as turn:
             drive = _Drive(self, given, turn)
             while drive.effect is not None:
                 await drive.perform()
@@ -164,7 +164,7 @@ class Agent(Generic[C]):
         """The same turn with the words of the reply as they arrive; the last item is `Done` (T-20)."""
         given = read_given(session_id, input, session=session, context=context, history=history,
                            silenced=silenced, anchors=anchors, claims=claims)  # fmt: skip
-        with self._watched(given) as turn:
+        with self._watched(given).lasting() as turn:
             with turn.current():  # never across a yield: the consumer's turn is not this turn
                 drive = _Drive(self, given, turn)
             while drive.effect is not None:
@@ -243,7 +243,7 @@ class _Drive:
         request, begun, reply = effect.request, perf_counter(), None
         decoder = StreamingMessageDecoder()
         try:
-            with self._turn.stream(request) as call:
+            with self._turn.stream(request).lasting() as call:
                 try:
                     async with _closing(self._model.stream(request)) as chunks:
                         async for chunk in call.within(chunks):
@@ -267,8 +267,7 @@ class _Drive:
         begun = perf_counter()
         with self._turn.call(request) as call:
             try:
-                with call.current():
-                    reply = await self._model.complete(request)
+                reply = await self._model.complete(request)
             except Exception as error:  # noqa: BLE001  it is raised again, in words of ours
                 self._fail(call, request, begun, error)
             self._note(call, request, begun, reply)
@@ -288,13 +287,13 @@ class _Drive:
         raise failure from error.__cause__ if failure is error else error
 
     async def _act(self, act: Act) -> Any:
-        with self._turn.action(act) as work, work.current():
+        with self._turn.action(act) as work:
             raw = await _settled(act.action.run(act.context, act.parameters))
             work.answered(raw)
         return raw
 
     async def _use_tool(self, use: ToolUse) -> ToolAnswer:
-        with self._turn.tool(use) as work, work.current():
+        with self._turn.tool(use) as work:
             answer = await use_tool(use)
             work.answered(answer)
         return answer

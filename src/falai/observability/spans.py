@@ -8,8 +8,9 @@ they are never on a span.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Mapping
-from functools import cache
+from collections.abc import AsyncIterator, Generator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -21,7 +22,7 @@ from falai.observability import names
 if TYPE_CHECKING:
     from typing import Self
 
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.trace import Span, Tracer, TracerProvider
 
 __all__ = ["Spans", "Work", "error_type"]
 
@@ -47,7 +48,7 @@ class Spans:
         provider = None if trace is None else trace.get_tracer_provider()
         if trace is None or provider is None or isinstance(provider, trace.ProxyTracerProvider):
             return None
-        return Spans(provider.get_tracer("falai", _version()), session, content=content)
+        return Spans(_tracer(provider), session, content=content)
 
     def start(self, name: str, attributes: Mapping[str, Any], *, remote: bool = False) -> Span:
         """A span. An attribute that is `None` is left out."""
@@ -64,10 +65,11 @@ class Spans:
 
 
 class Work:
-    """Something that takes a while, and its span, if it has one. Enter it for as long as it lasts.
+    """Something that takes a while, and its span, if it has one.
 
-    The span is the current one only inside `current` and `within`. Neither lasts while the consumer
-    of a stream has its turn: what that does is not below the span, and may run in another context.
+    Entered, it lasts until it is left, and its span is the current one. With a stream the consumer
+    has its turn in between, and what that does is not below the span, and may run in another
+    context: there `lasting` is entered, and `current` or `within` for what is done here.
     """
 
     def __init__(self, session: str, spans: Spans | None) -> None:
@@ -77,11 +79,34 @@ class Work:
         self._begun = perf_counter()
 
     def __enter__(self) -> Self:
+        self._outer = SESSION.set(self.session)
+        if self._span is not None:
+            from opentelemetry import context, trace
+
+            self._outside = context.attach(trace.set_span_in_context(self._span))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        SESSION.reset(self._outer)
+        if self._span is not None:
+            from opentelemetry import context
+
+            context.detach(self._outside)
+        self._left(error)
+
+    @contextmanager
+    def lasting(self) -> Generator[Self]:
+        """Lasts until it is left, without being current."""
+        try:
+            yield self
+        except BaseException as error:
+            self._left(error)
+            raise
+        self._left(None)
+
+    def _left(self, error: BaseException | None) -> None:
         self.ended(error)
         if self._span is not None:
             if error is not None:
@@ -119,35 +144,24 @@ class Work:
             self._span.set_attribute(names.ERROR, why)
             self._span.set_status(StatusCode.ERROR, why)
 
-    def current(self) -> _Current:
+    @contextmanager
+    def current(self) -> Generator[None]:
         """Makes the span the current one, and its session that of log lines."""
-        return _Current(self.session, self._span)
+        outer = SESSION.set(self.session)
+        try:
+            if self._span is None:
+                yield
+                return
+            from opentelemetry import trace
+
+            with trace.use_span(self._span, record_exception=False, set_status_on_exception=False):
+                yield
+        finally:
+            SESSION.reset(outer)
 
     def within(self, items: AsyncIterator[T]) -> AsyncIterator[T]:
         """The same items, each of them made inside `current`."""
         return _Within(self, items)
-
-
-class _Current:
-    """A class, since this is entered several times a turn: a generator would take thrice as long."""
-
-    def __init__(self, session: str, span: Span | None) -> None:
-        self._session = session
-        self._span = span
-
-    def __enter__(self) -> None:
-        self._outer = SESSION.set(self._session)
-        if self._span is not None:
-            from opentelemetry import context, trace
-
-            self._outside = context.attach(trace.set_span_in_context(self._span))
-
-    def __exit__(self, *failure: object) -> None:
-        SESSION.reset(self._outer)
-        if self._span is not None:
-            from opentelemetry import context
-
-            context.detach(self._outside)
 
 
 class _Within(Generic[T]):
@@ -170,11 +184,11 @@ def error_type(error: BaseException) -> str:
     return error.kind if isinstance(error, ProviderError) else type(error).__name__
 
 
-@cache
-def _version() -> str:
+@lru_cache(maxsize=1)  # a program has one provider, and the SDK takes longer for this than for a span
+def _tracer(provider: TracerProvider) -> Tracer:
     from importlib.metadata import version  # takes a while, and only programs with traces need it
 
-    return version("falai")
+    return provider.get_tracer("falai", version("falai"))
 
 
 def _known(attributes: Mapping[str, Any]) -> Mapping[str, Any]:

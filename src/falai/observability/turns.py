@@ -28,19 +28,23 @@ class TurnWork(Work):
 
     def __init__(self, agent: str, model: str, given: Given, *, content: bool) -> None:
         super().__init__(given.session_id, Spans.wanted(given.session_id, content=content))
-        self._model = model
         self.calls: list[ModelCall] = []
         """The calls to the model so far. A turn that fails has no other place to tell of them."""
+        self._model = model
+        self._is_watched = self._spans is not None or _LOG.isEnabledFor(logging.INFO)
+        if self._is_watched:
+            self._begin(agent, given)
+
+    def _begin(self, agent: str, given: Given) -> None:
         kind = type(given.input).__name__.lower()
-        if _LOG.isEnabledFor(logging.DEBUG):
-            _LOG.debug("a turn begins: %s", kind, extra=line("turn.started", session=self.session, kind=kind))
+        _LOG.debug("a turn begins: %s", kind, extra=line("turn.started", session=self.session, kind=kind))
         if self._spans is None:
             return
         attributes = {
             names.OPERATION: "invoke_workflow",
             names.AGENT: agent,
             names.WORKFLOW: agent,
-            names.MODEL: model_of(model)[1],
+            names.MODEL: model_of(self._model)[1],
             names.INPUT: kind,
             names.SILENCED: True if given.silenced else None,
         }
@@ -50,7 +54,7 @@ class TurnWork(Work):
 
     def call(self, request: ModelRequest) -> CallWork | Unwatched:
         """A call to the model for a whole reply."""
-        if self._spans is None and not _LOG.isEnabledFor(logging.DEBUG):
+        if not self._is_watched:
             return UNWATCHED
         return CallWork(self.session, self._spans, self._model, request, streams=False)
 
@@ -67,21 +71,23 @@ class TurnWork(Work):
         return ToolWork(self.session, self._spans, use)
 
     def finished(self, result: TurnResult) -> None:
+        """The turn has its result."""
+        if not self._is_watched:
+            return
         if self.is_recorded:
             self.tell(_summary(result))
         if self.has_content:
             self.tell(about.messages([message.text for message in result.messages]))
-        if _LOG.isEnabledFor(logging.INFO):
-            said, calls, changed = len(result.messages), result.llm_calls, result.changed
-            _LOG.info(
-                "a turn took %d ms: %d messages, %d calls to the model", self.ms, said, calls,
-                extra=line("turn.finished", session=self.session, ms=self.ms, messages=said, llm_calls=calls, changed=changed),
-            )  # fmt: skip
+        said, calls, changed = len(result.messages), result.llm_calls, result.changed
+        _LOG.info(
+            "a turn took %d ms: %d messages, %d calls to the model", self.ms, said, calls,
+            extra=line("turn.finished", session=self.session, ms=self.ms, messages=said, llm_calls=calls, changed=changed),
+        )  # fmt: skip
 
     def ended(self, error: BaseException | None) -> None:
         if self.is_recorded:
             self.tell({names.LLM_CALLS: len(self.calls), **spent(self.calls)})
-        if error is not None and _LOG.isEnabledFor(logging.INFO):  # it is raised: the host's to tell louder
+        if error is not None:  # it is raised: the host's to tell louder
             why = error_type(error)
             _LOG.info("a turn failed: %s", why, extra=line("turn.failed", session=self.session, error=why, ms=self.ms))
 

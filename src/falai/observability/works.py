@@ -60,8 +60,8 @@ class CallWork(Work):
             return
         first = None if self._first_piece_ms is None else self._first_piece_ms / 1000
         reasons = None if reply.finish_reason is None else [reply.finish_reason]
-        self.tell({names.MODEL_ANSWERED: call.model, names.FINISH_REASONS: reasons, names.FIRST_CHUNK: first})
-        self.tell(spent([call]))
+        ended = {names.MODEL_ANSWERED: call.model, names.FINISH_REASONS: reasons, names.FIRST_CHUNK: first}
+        self.tell({**ended, **spent([call])})
         if self.has_content and call.error is None:
             self.tell(content.of_reply(reply))
 
@@ -79,9 +79,6 @@ class Unwatched:
         return self
 
     def __exit__(self, *failure: object) -> None: ...
-
-    def current(self) -> Self:
-        return self
 
     def noted(self, call: ModelCall, reply: ModelReply) -> None: ...
 
