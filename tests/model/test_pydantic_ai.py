@@ -355,6 +355,23 @@ async def test_effort(form: Format, name: str, effort: Any, sent: str | None) ->
         assert sent in body, body
 
 
+@pytest.mark.parametrize(
+    ("form", "name", "limit"),
+    [
+        (ANTHROPIC, "anthropic:claude-haiku-4-5", 16_384 + 100),
+        (RESPONSES, "openai-responses:gpt-5-mini", 16_384 + 100),
+        (GOOGLE, "google:gemini-3.5-flash", 16_384 + 100),
+        (RESPONSES, "openai-responses:gpt-4.1", 100),
+    ],
+)
+async def test_thinking_takes_nothing_from_the_reply(form: Format, name: str, limit: int) -> None:
+    """Providers count both together, and Anthropic refuses a limit that thinking alone would fill."""
+    body = await _sent(form, model=name, effort="high", max_output_tokens=100)
+    given = body.get("generationConfig", body)
+    names = ("max_output_tokens", "max_tokens", "maxOutputTokens")
+    assert [given[key] for key in names if key in given] == [limit]
+
+
 async def test_settings_travel() -> None:
     """Sampling, stops and headers are the library's own settings (M-22.2)."""
     settings = {"temperature": 0.2, "top_p": 0.9, "stop_sequences": ["END"], "extra_headers": {"X-Title": "Desk"}}

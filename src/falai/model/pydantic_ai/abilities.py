@@ -16,12 +16,13 @@ from pydantic_ai.models import Model as Upstream
 from falai.model.port import ModelRequest
 from falai.model.pydantic_ai.model import Options
 
-__all__ = ["Abilities", "Way", "abilities", "settings"]
+__all__ = ["Abilities", "Way", "abilities", "settings", "thinking_room"]
 
 Way = Literal["text", "native", "tool", "instructed", "told"]
 """`text`: no schema is asked for. `instructed`: by instructions in the provider's JSON mode, where it
 has one. `told`: by instructions alone."""
 
+_ROOM: Final = {"low": 2_048, "medium": 10_000, "high": 16_384, "max": 32_768}
 _BY_INSTRUCTIONS: Final = frozenset({"anthropic", "deepseek", "zai"})
 
 
@@ -88,6 +89,13 @@ def settings(upstream: Upstream, options: Options, *, own: bool) -> dict[str, An
         found["openai_store"] = False  # what customers wrote is not kept there
     ignored = upstream.unsupported_settings
     return {key: value for key, value in found.items() if key not in ignored} | dict(options.settings)
+
+
+def thinking_room(upstream: Upstream, options: Options) -> int:
+    """The tokens that thinking may take beyond those of the reply: all providers count them together."""
+    profile: Any = upstream.profile
+    thinks = profile.get("supports_thinking") or profile.get("thinking_always_enabled")
+    return _ROOM.get(options.effort or "", 0) if thinks else 0
 
 
 def _is_anthropic(upstream: Upstream) -> bool:

@@ -13,7 +13,7 @@ from pydantic_ai.models import StreamedResponse
 
 from falai.errors import ProviderError
 from falai.model.port import ModelChunk, ModelReply, ModelRequest
-from falai.model.pydantic_ai.abilities import abilities, settings
+from falai.model.pydantic_ai.abilities import abilities, settings, thinking_room
 from falai.model.pydantic_ai.asking import answer_tool, messages, parameters
 from falai.model.pydantic_ai.model import Options
 from falai.model.pydantic_ai.reading import Pieces, read
@@ -33,6 +33,7 @@ class Line:
         self._own = own
         self._abilities = abilities(model)
         self._settings = settings(model, options, own=own)
+        self._room = thinking_room(model, options)
         self._enforcement = Enforcement(name)
 
     @classmethod
@@ -79,7 +80,7 @@ class Line:
         way = self._abilities.way(request, self._options)
         found = parameters(request, way, self._abilities, self._enforcement)
         limit = request.max_output_tokens or self._options.max_output_tokens
-        given: dict[str, Any] = {**self._settings, "max_tokens": limit}
+        given: dict[str, Any] = {**self._settings, "max_tokens": limit + self._room}
         if found.function_tools and not request.tools:
             given["tool_choice"] = "none"
         return {"model_settings": given, "model_request_parameters": found}

@@ -56,11 +56,11 @@ class PydanticAIModel:
     are names of the same provider, asked in order when the first one is overloaded, throttled or
     unknown there. `pace` replaces the time and the chance of all that in tests.
 
-    `max_output_tokens` is the limit of a reply where a call states none. `effort` is how much the
-    model thinks; without it nothing is said about it, except that Anthropic's and Z.ai's do not
-    (M-22.7). `json_with_tools="prompt"` is for models that call no tools while their answer is bound
-    to a schema (M-22.3). `settings` are model settings of pydantic-ai, as `temperature`, `top_p`,
-    `stop_sequences` or `extra_headers`.
+    `max_output_tokens` is the limit of a reply where a call states none; thinking that was asked for
+    comes on top. `effort` is how much the model thinks; without it nothing is said about it, except
+    that Anthropic's and Z.ai's do not (M-22.7). `json_with_tools="prompt"` is for models that call no
+    tools while their answer is bound to a schema (M-22.3). `settings` are model settings of
+    pydantic-ai, as `temperature`, `top_p`, `stop_sequences` or `extra_headers`.
 
     Raises `ValueError` for a name that is unknown and an option that cannot be, and `ImportError`
     with the command to run for an extra that is not installed.
