@@ -491,3 +491,35 @@ def test_a_run_that_came_to_stay_in_ingest_is_an_asker():
     chat = Chat(Flow("lead", on_end="stay", steps=steps))
     chat.start("lead")
     assert said(chat.message(understand={"branches": {"q1": True}})) == ["branch"]
+
+
+def test_a_run_that_came_back_by_routing_has_the_floor():
+    """T-9.6, T-12.11: so its staying takes the floor from the asker, and it answers the message."""
+    one = _wants("one", steps=[Collect("c", ["name"])], repeat="always", on_end="stay")
+    chat = Chat(one, _wants("two", steps=[NOTE]))
+    chat.message(understand=_scores(one=90), speak="Name?")
+    chat.message(understand=_scores(two=90), speak="Note?")
+    result = chat.message(understand={"flows": {"one": 90}, "fields": {"name": "Ana"}}, speak="Well.")
+    assert chat.statuses == {"one": "asking", "two": "suspended"}
+    assert result.messages[0].run_id == "one#m1"
+
+
+def test_a_run_that_came_back_by_routing_is_running():
+    """T-9.6: also when its premise ends it before it moves."""
+    one = _wants("one", steps=[Collect("c", ["name"])], repeat="always", while_={"flag": "on"})
+    chat = Chat(one, _wants("two", steps=[NOTE]))
+    chat.message(understand=_scores(one=90), context={"on": True}, speak="Name?")
+    chat.message(understand=_scores(two=90), context={"on": True}, speak="Note?")
+    result = chat.message(understand=_scores(one=90), context={}, speak="Note?")
+    assert [(end.run.id, end.run.status, end.reason) for end in result.ended] == [("one#m1", "running", "skipped")]
+
+
+def test_a_correction_is_told_to_the_speaker():
+    """M-24.1: the speaking call of this turn hears what was replaced, and by what."""
+    chat = Chat(Flow("lead", collect=["size"], steps=[NOTE]), fields=CORRECT)
+    chat.session = Session.fresh("s1")
+    chat.session.data = {"size": 5}
+    chat.start("lead", speak="Note?")
+    chat.message(understand={"fields": {"size": 6}}, speak="Note?")
+    task: Any = chat.model.calls[-1].request.task
+    assert [(entry.slug, entry.old, entry.new) for entry in task.corrected] == [("size", 5, 6)]

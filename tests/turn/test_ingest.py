@@ -603,3 +603,21 @@ def test_an_unreadable_date_is_never_earlier():
         assert chat.session is not None
         waiting.set_at, chat.session.last_user_at = set_at, wrote
         assert said(chat.wake(f"offer#k1:w:{at(86_400)}")) == ["then"]
+
+
+def test_an_event_looks_at_every_run():
+    """T-5.12: in list order, past those that wait for nothing or for something else."""
+    flows = [
+        Flow("asks", steps=[Collect("c", ["note"])]),
+        Flow("timed", steps=[Wait("w", "1d")]),
+        Flow("other", steps=[WaitEvent("w", "out")]),
+        Flow("waits", steps=[WaitEvent("w", "plain"), Say("x", "x")]),
+    ]
+    chat = Chat(*flows)
+    for number, flow in enumerate(flows):
+        chat.start(flow.id, f"k{number}", speak="Note?" if flow.id == "asks" else None)
+    timed = chat.run("timed").waiting
+    assert timed is not None
+    timed.event = "plain"  # a timer that carries the name of an event, as only a blob from elsewhere can
+    result = chat.event("plain")
+    assert (lines(result), said(result)) == (["wait/ok/event-arrived", "say/ok"], ["x"])
