@@ -401,3 +401,11 @@ async def test_a_known_model_has_its_price(form: Format) -> None:
         assert cost is not None
         assert 0 < cost < 0.01
         assert (await model.complete(REQUEST)).cost is None
+
+
+async def test_a_server_of_ones_own_has_no_price() -> None:
+    """A model there may have the name of OpenAI's; what it costs is another matter."""
+    answer = FORMATS[0].says(ENVELOPE)
+    async with connected(FORMATS[0], replace(answer, body=answer.body.replace(b"loopback-1", b"gpt-5-mini"))) as (m, _):
+        reply = await m.complete(REQUEST)
+    assert (reply.model, reply.cost) == ("gpt-5-mini", None)

@@ -33,13 +33,13 @@ class Options:
     """What all models behind one adapter share."""
 
     base_url: str | None = None
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     http_client: Any = None
     timeout: float = _SECONDS
     max_output_tokens: int = _OUTPUT_TOKENS
     effort: Effort | None = None
     json_with_tools: Literal["response_format", "prompt"] = "response_format"
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)  # headers may hold a key
 
 
 class PydanticAIModel:

@@ -24,6 +24,7 @@ from falai.session.jsontext import is_object, json_text
 __all__ = ["Pieces", "read"]
 
 _LOG: Final = logging.getLogger(__name__)
+_THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
 
 
 class Pieces:
@@ -31,6 +32,7 @@ class Pieces:
 
     def __init__(self, answer: str) -> None:
         self.accumulated = ""
+        self._raw = ""
         self._answer = answer
         self._carrier: int | None = None
 
@@ -43,14 +45,15 @@ class Pieces:
                 piece = text
             case wire.PartStartEvent(index=index, part=wire.ToolCallPart(tool_name=self._answer, args=args)):
                 self._carrier = index
-                self.accumulated = ""  # what was said beside the answer is not the answer
+                self.accumulated = self._raw = ""  # what was said beside the answer is not the answer
                 piece = _arguments_text(args)
             case wire.PartDeltaEvent(index=self._carrier, delta=wire.ToolCallPartDelta(args_delta=args)):
                 piece = _arguments_text(args)
             case _:
                 return ""
-        self.accumulated += piece
-        return piece
+        self._raw += piece
+        before, self.accumulated = self.accumulated, _spoken(self._raw)
+        return self.accumulated[len(before) :]
 
 
 def read(response: wire.ModelResponse, request: ModelRequest, provider: str, *, streamed: bool = False) -> ModelReply:
@@ -85,7 +88,15 @@ def _contents(response: wire.ModelResponse, answer: str) -> tuple[str, list[wire
             text = _arguments_text(part.args)
         elif isinstance(part, wire.ToolCallPart) and part.tool_name:
             calls.append(part)
-    return text, calls
+    return _spoken(text), calls
+
+
+def _spoken(text: str) -> str:
+    """The text behind the thoughts in tags that some servers leave in front of it; what may become such is held back."""
+    begun = text.lstrip()
+    if begun.startswith(_THOUGHT):
+        return begun.partition(_THOUGHT_ENDS)[2]
+    return "" if _THOUGHT.startswith(begun) else text
 
 
 def _arguments_text(arguments: str | Mapping[str, Any] | None) -> str:

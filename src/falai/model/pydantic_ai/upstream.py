@@ -20,6 +20,7 @@ from falai.model.pydantic_ai.model import Options
 
 __all__ = ["upstream"]
 
+_NO_TAGS: Final = ("<no thoughts in tags>", "</no thoughts in tags>")
 _OLLAMA: Final = "http://127.0.0.1:11434/v1"
 
 
@@ -61,6 +62,9 @@ def upstream(model: str, options: Options) -> Upstream:
     except UserError as error:
         kind: ProviderErrorKind = "auth" if "_API_KEY" in str(error) else "invalid"
         raise ProviderError(str(error), provider=model, kind=kind) from error
+    # Thoughts in tags are taken out of the text here (`reading`): the library sees a tag that travels in a piece
+    # of its own and no other, and takes a customer's words for one.
+    found.profile = cast(Any, {**found.profile, "thinking_tags": _NO_TAGS})
     client: Any = found.provider.client if found.provider is not None else None
     if hasattr(client, "max_retries"):  # Google's has no retries unless asked
         client.max_retries = 0
@@ -80,7 +84,7 @@ def _compatible(prefix: str, name: str, options: Options) -> Upstream | None:
     if key is None and options.base_url is None:
         raise UserError(f"Set the `{service.key}` environment variable or pass `api_key`")
     provider = OpenAICompatibleProvider(
-        prefix if service.base_url else "openai-compatible",
+        prefix if service.base_url else "compatible",  # not "openai": its prices are not this server's
         base_url=base_url,
         api_key=key,
         http_client=options.http_client,
