@@ -6,6 +6,7 @@ conversation again. `--full` plays 5,000 of them.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from typing import get_args
@@ -52,6 +53,12 @@ def test_every_invariant_has_its_checker():
     assert sorted(INVARIANTS) == list(range(1, 48))
     assert all(check.__doc__ for check in INVARIANTS.values())
     assert {check.__module__ for check in INVARIANTS.values()} == {room.__name__ for room in ROOMS}
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture):
+    """Random agents are full of what an author is warned of."""
+    caplog.set_level(logging.CRITICAL, logger="falai")
 
 
 @pytest.mark.property
