@@ -146,6 +146,22 @@ def test_no_answer_is_too_odd(headers: dict[str, str], body: str) -> None:
     assert found.retry_after_ms is None or found.retry_after_ms >= 0
 
 
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, ""),
+        ({"retry-after": "9" * 400}, ""),
+        ({"x-reset": "9" * 400}, ""),
+        *[({}, f'{{"{name}": "{"9" * 400}"}}') for name in ("retryDelay", "resets_in_seconds", "resets_at")],
+    ],
+)
+def test_a_number_that_no_clock_can_hold(headers: dict[str, str], body: str) -> None:
+    """It names no time, or one beyond all others; reading it raises nothing."""
+    found = stated_waits(headers, body, NOW, retry_after=1e308)
+    assert found.retry_after_ms is not None
+    assert found.retry_after_ms > 1000 * DAY
+
+
 def test_what_is_stated_reaches_the_outcome() -> None:
     """The error carries it, and the turn waits for the latest of it (M-10.6)."""
     error = type("APIStatusError", (Exception,), {"status_code": 429, "headers": {"x-ratelimit-reset": "3600"}})()

@@ -19,6 +19,7 @@ _WINDOW: Final = re.compile(r"(.*\b(5h|7d))-reset")
 _IN_BODY: Final = re.compile(r'"(retryDelay|resets_in_seconds|resets_at)"\s*:\s*"?([0-9]+(?:\.[0-9]+)?)s?\b')
 _EPOCH: Final = 1_000_000_000
 _EPOCH_IN_MS: Final = 100_000_000_000  # as seconds it would be the year 5138
+_FARTHEST: Final = 1e15  # in seconds or milliseconds: what no clock can hold
 _MINUTE: Final = 60_000
 _HOUR: Final = 60 * _MINUTE
 
@@ -121,13 +122,13 @@ def _date(text: str) -> int | None:
 
     try:
         return to_ms(parsedate_to_datetime(text))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
 def _epoch(number: float) -> int:
     """An instant in milliseconds; some servers count milliseconds where others count seconds."""
-    return round(number) if number > _EPOCH_IN_MS else round(number * 1000)
+    return round(min(number, _FARTHEST)) if number > _EPOCH_IN_MS else round(number * 1000)
 
 
 def _number(text: str) -> float | None:
@@ -135,11 +136,11 @@ def _number(text: str) -> float | None:
         found = float(text)
     except ValueError:
         return None
-    return found if abs(found) < 1e15 else None  # infinities and what no clock can hold
+    return found if abs(found) < _FARTHEST else None  # neither are infinities
 
 
 def _ms(seconds: float) -> int:
-    return max(0, round(seconds * 1000))
+    return max(0, round(min(seconds, _FARTHEST) * 1000))
 
 
 def _added(wait: int | None, now_ms: int | None) -> int | None:
