@@ -16,8 +16,10 @@ from falai.session.jsontext import json_text
 __all__ = ["fenced", "literal", "name", "written", "written_line"]
 
 _TICKS = re.compile(r"`+")
-_MARK = re.compile("(^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])([^\\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*)(?=#|```|~~~)")
-_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_BREAK: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_UNSEEN: Final = "\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+_MARK = re.compile(f"(^|[{_BREAK}])((?:[^\\S{_BREAK}]|[{_UNSEEN}])*+)(?=#|```|~~~)")
+_BREAKS = re.compile(f"[{_BREAK}]+")
 _LINE_BREAKS: Final = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
