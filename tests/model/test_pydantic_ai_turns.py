@@ -58,7 +58,9 @@ async def _streamed(model: Model) -> tuple[list[str], TurnResult]:
 
 # --- any valid envelope, cut anywhere ---------------------------------------------------------
 
-TEXTS = st.text(max_size=30) | st.sampled_from(['say "hi" {"message": 1}', "a\nb\\u0041\t", "😀 ü 漢字", "```", "null"])
+TEXTS = st.text(max_size=30) | st.sampled_from([
+    'say "hi" {"message": 1}', "a\nb\\u0041\t", "😀 ü 漢字", "```", "null", "a <think>b</think> c",
+])  # fmt: skip
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "message": TEXTS,
     "size": st.sampled_from([None, "1-10", "11-50", "12"]),
@@ -153,6 +155,17 @@ async def test_reasoning_is_never_streamed(form: Format) -> None:
     words, result = await _turn(form, [form.thinks("they want a table", form.says('{"message": "Hello!"}'))])
     assert words == "Hello!"
     assert [message.text for message in result.messages] == ["Hello!"]
+
+
+@each
+async def test_thoughts_in_tags_are_never_streamed(form: Format) -> None:
+    """Some servers leave them in front of the reply; they are no words wherever the pieces end."""
+    text = '<think>not {"message": "no"} yet</think>\n{"message": "Hello <think>!"}'
+    for size in (1, 3, 4, 7, len(text)):
+        pieces = [text[start : start + size] for start in range(0, len(text), size)]
+        words, result = await _turn(form, [form.says(text, pieces=pieces)])
+        assert words == "Hello <think>!"
+        assert [message.text for message in result.messages] == ["Hello <think>!"]
 
 
 @each
