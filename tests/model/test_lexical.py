@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import date
 from typing import Any, Literal
 
@@ -481,6 +482,17 @@ async def test_only_a_greeting_is_greeted(text: str, greets: bool) -> None:
     said = (await Agent(name="Ana", model="lexical").turn("s1", Message(text, id="m1"))).messages[0].text
     assert said.startswith(SENTENCES["en"].hello) == greets
     assert said.endswith(SENTENCES["en"].introduction.format("Ana"))
+
+
+@pytest.mark.parametrize("piece", ["x", "1/", "2026-12-24 ", "a@", "1 ", "x 1 ", "my name is "])
+def test_a_long_text_costs_its_length_only(piece: str) -> None:
+    """What a customer pastes holds nobody up: reading that took the square of it would need a minute here."""
+    text = (piece * 30_000)[:30_000]
+    started = time.process_time()
+    _value(text, "x", "number", expected=True)
+    for slug in ("email", "phone", "name", "day"):
+        _value(text, slug, expected=True)
+    assert time.process_time() - started < 5
 
 
 # --- other ways of writing --------------------------------------------------------------------

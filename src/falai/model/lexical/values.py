@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from itertools import islice
 from typing import Any, Final
 
 from falai.model.lexical.numbers import Found, amount, numbers
@@ -17,9 +18,10 @@ from falai.model.tasks import FieldTask, Today
 
 __all__ = ["form_of", "kind_of", "read_list", "read_value", "says_correction"]
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # tried once a word: a long text takes no longer
 _PHONE = re.compile(r"\+?\d[\d ().-]{5,}\d")
 _NEAR: Final = 25
+_MOST_NUMBERS: Final = 100
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _NUMERIC_DATE = re.compile(r"\b(\d{1,2})[/.](\d{1,2})(?:[/.](\d{4}|\d{2}))?\b")
 _IN_DAYS = re.compile(r"\b(?:in|em|en|dentro de|daqui a) (\w+) (?:days?|dias?)\b")
@@ -149,8 +151,8 @@ def _number(field: FieldTask, text: str, *, expected: bool) -> int | float | Non
 
 def _amounts(folded: str) -> list[Found]:
     """The numbers that are no part of a date, a time or an address."""
-    taken = [m.span() for pattern in _NO_AMOUNTS for m in pattern.finditer(folded)]
-    return [n for n in numbers(folded) if not any(a <= n.start < b for a, b in taken)]
+    taken = {at for pattern in _NO_AMOUNTS for m in pattern.finditer(folded) for at in range(*m.span())}
+    return list(islice((n for n in numbers(folded) if n.start not in taken), _MOST_NUMBERS))
 
 
 def _typed(kind: str, number: float) -> int | float:
