@@ -12,6 +12,7 @@ from falai import (
     Do,
     Flow,
     If,
+    OnAnyMessage,
     OnMention,
     OnMessage,
     Prompt,
@@ -343,9 +344,15 @@ def test_staying_goes_on_in_the_same_move():
 
 def test_a_run_that_stays_after_its_reply_is_not_moved_again():
     """T-15.10: it is queued only if it is `running`; so its premise is not judged in phase 7."""
-    flow = Flow("lead", on_end="stay", while_=lambda view: "name" not in view.data, steps=[Collect("c", ["name"])])
+    flow = Flow(
+        "lead",
+        on=[OnAnyMessage()],
+        on_end="stay",
+        while_=lambda view: "name" not in view.data,
+        steps=[Collect("c", ["name"])],
+    )
     chat = Chat(flow)
-    result = chat.start("lead", speak={"message": "Hi", "name": "Ana"})
+    result = chat.message(speak={"message": "Hi", "name": "Ana"})
     assert (ended(result), chat.statuses) == ([], {"lead": "asking"})
 
 
