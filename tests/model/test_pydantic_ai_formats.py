@@ -409,3 +409,17 @@ async def test_a_server_of_ones_own_has_no_price() -> None:
     async with connected(FORMATS[0], replace(answer, body=answer.body.replace(b"loopback-1", b"gpt-5-mini"))) as (m, _):
         reply = await m.complete(REQUEST)
     assert (reply.model, reply.cost) == ("gpt-5-mini", None)
+
+
+@each
+async def test_a_call_that_was_cut_is_never_made_with_less(form: Format) -> None:
+    """Wherever the stream ends, the call has all its arguments, or the stream has failed."""
+    answer = form.calls("slots", {"day": "monday"})
+    cut = [answer.events[:count] for count in range(1, len(answer.events))]
+    answers = [replace(answer, events=events, lost=lost) for events in cut for lost in (False, True)]
+    async with connected(form, *answers) as (model, _):
+        found = [await _settled(streamed(model, WITH_TOOLS)) for _ in answers]
+    failed = [reply for reply in found if isinstance(reply, ProviderError)]
+    assert {failure.kind for failure in failed} <= {"network", "overload"}
+    for _, reply in (reply for reply in found if reply not in failed):
+        assert [(call.name, call.arguments) for call in reply.tool_calls] == [("slots", {"day": "monday"})]

@@ -120,12 +120,12 @@ def _broke_off(response: wire.ModelResponse) -> bool:
 
 def _is_whole(text: str, structured: object, calls: list[wire.ToolCallPart]) -> bool:
     """Whether all that has come is complete in itself, so that nothing can be missing behind it."""
-    return (structured is not None or not text) and all(_is_object_text(call.args) for call in calls)
+    return (structured is not None or not text) and all(_has_come(call.args) for call in calls)
 
 
-def _is_object_text(arguments: str | Mapping[str, Any] | None) -> bool:
+def _has_come(arguments: str | Mapping[str, Any] | None) -> bool:
     if not isinstance(arguments, str):
-        return True
+        return bool(arguments)  # where they arrive as text, an empty object stands for what has not come yet
     try:
         return isinstance(json.loads(arguments), dict)
     except ValueError:
