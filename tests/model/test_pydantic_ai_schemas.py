@@ -15,7 +15,7 @@ from falai.model.pydantic_ai.schemas import enforceable, too_large
 from model.formats import FORMATS, REQUEST, connected
 from model.loopback import says
 
-CHAT, RESPONSES = FORMATS[:2]
+CHAT, RESPONSES, _, GOOGLE = FORMATS
 HI = says('{"message": "Hi"}')
 
 
@@ -129,6 +129,18 @@ async def test_a_schema_beyond_the_limits_is_sent_unenforced(form: Any, caplog: 
     said = [record.getMessage() for record in caplog.records if record.action == "schema.unenforced"]
     assert ["1001 enum values" in said[0], "1002 enum values" in said[1]] == [True, True]
     assert len(said) == 2
+
+
+@pytest.mark.servers
+async def test_google_is_told_of_a_schema_beyond_the_limits() -> None:
+    """It enforces whatever schema it gets as one, so this one stands among the instructions."""
+    large = replace(REQUEST, schema=_object({"message": {"type": ["string", "null"]}, "e": _enum(1001)}))
+    async with connected(GOOGLE, *[GOOGLE.says('{"message": "Hi"}')] * 2) as (model, server):
+        for request in (large, REQUEST):
+            assert (await model.complete(request)).structured == {"message": "Hi"}
+    sent = ["responseJsonSchema" in body["generationConfig"] for body in server.requests]
+    assert sent == [False, True]
+    assert len(server.requests[0]["systemInstruction"]["parts"]) == 2
 
 
 def _form(body: dict[str, Any]) -> dict[str, Any]:

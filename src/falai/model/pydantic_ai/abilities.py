@@ -30,16 +30,17 @@ _BY_INSTRUCTIONS: Final = frozenset({"anthropic", "deepseek", "zai"})
 class Abilities:
     """What a model can do.
 
-    `lists_of_types`: it knows `"type": ["string", "null"]`. `system_anywhere`: a system message may
-    stand inside the conversation. `wants_tools`: a history with tool calls needs their definitions.
-    `reasoning_field`: where reasoning is sent back as text, if anywhere. `call_id_length`: how long the
-    id of a tool call has to be, if that matters.
+    `always_enforces`: a schema of its own kind cannot be sent unenforced. `lists_of_types`: it knows
+    `"type": ["string", "null"]`. `system_anywhere`: a system message may stand inside the conversation.
+    `wants_tools`: a history with tool calls needs their definitions. `reasoning_field`: where reasoning is
+    sent back as text, if anywhere. `call_id_length`: how long the id of a tool call has to be, if that matters.
     """
 
     system: str
     native: bool
     native_beside_tools: bool
     tool: bool
+    always_enforces: bool
     lists_of_types: bool
     system_anywhere: bool
     wants_tools: bool
@@ -69,6 +70,7 @@ def abilities(upstream: Upstream) -> Abilities:
         native=bool(profile.get("supports_json_schema_output")) and not instructed,
         native_beside_tools=bool(profile.get("google_supports_tool_combination")) or not google,
         tool=bool(tools) and not google and not instructed,
+        always_enforces=google,
         lists_of_types="OpenAI" in getattr(profile.get("json_schema_transformer"), "__name__", ""),
         system_anywhere=bool(profile.get("supports_inline_system_prompts")),
         wants_tools="AnthropicModel" in kinds,

@@ -78,6 +78,8 @@ class Line:
 
     def _asked(self, request: ModelRequest) -> dict[str, Any]:
         way = self._abilities.way(request, self._options)
+        if way == "native" and self._abilities.always_enforces and not self._enforcement.can_enforce(request.schema):
+            way = "instructed"
         found = parameters(request, way, self._abilities, self._enforcement)
         limit = request.max_output_tokens or self._options.max_output_tokens
         given: dict[str, Any] = {**self._settings, "max_tokens": limit + self._room}
