@@ -286,6 +286,14 @@ def test_the_wire_form_of_a_result():
     assert wire["schedule"][0] == {"key": f"lead#k1:w:{at(86_400)}", "at": "2026-09-21T10:00:00.000Z"}
 
 
+def test_a_line_with_a_code_has_its_sentence():
+    """O-2: `code` and `message` are there together, or not at all."""
+    chat = Chat(Flow("lead", steps=[Say("x", "x"), Do("d", "act")]), actions={"act": {"skipped": "no need"}})
+    spoken, acted = chat.start("lead").outcomes
+    assert (spoken.code, spoken.message) == (None, None)
+    assert (acted.code, acted.message) == ("action-skipped", "The action chose to do nothing.")
+
+
 def test_calls_and_changes_take_no_part_in_equality():
     """F-19.6: what people look at is no part of the result's value."""
     one, two = (Chat(Flow("lead", steps=[Prompt("p", "Talk.")])).start("lead", speak="Hi") for _ in range(2))

@@ -61,7 +61,8 @@ def read_judgement(task: UnderstandTask, reply: ModelReply) -> Judgement:
     real |= {branch.key: branch.id for branch in task.branches} | {field.key: field.slug for field in task.fields}
 
     def entries(section: str) -> Iterable[tuple[str, Any]]:
-        return ((real.get(key, key), value) for key, value in as_object(verdict.get(section)).items())
+        found = verdict.get(section)
+        return ((real.get(key, key), value) for key, value in as_object(found).items()) if found else ()
 
     compared = {flow.id for flow in task.flows}
     asked = {branch.id for branch in task.branches}
