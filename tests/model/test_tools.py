@@ -103,6 +103,8 @@ async def test_a_batch_runs_side_by_side_and_answers_in_order() -> None:
 @pytest.mark.parametrize(
     ("result", "content", "data"),
     [
+        ("bare words", "bare words", {}),
+        ([1, "a"], '[1,"a"]', {}),
         (None, '{"ok":true}', {}),
         ({}, '{"ok":true}', {}),
         ({"value": "text"}, "text", {}),

@@ -119,7 +119,10 @@ async def _result(tool: ToolPlan, call: ToolUse) -> ToolAnswer:
 
 
 def _members(found: Any) -> tuple[Any, Any]:
-    """The value and the data of a result in wire form; nothing counts as an empty one."""
+    """The value and the data of a result in wire form. What is no object is the value itself: words
+    that a tool found never get lost."""
+    if not isinstance(found, Mapping):
+        return found, None
     members = as_object(found)
     return members.get("value"), members.get("data")
 
