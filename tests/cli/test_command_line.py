@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.program import AGENTS, command, falai
+from cli.program import AGENTS, chat, command, falai
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,19 @@ def test_a_file_that_is_no_database_is_said_in_words(tmp_path: Path) -> None:
     done = command("chat", "--store", tmp_path / "chat.sqlite")
     assert done.code == 1
     assert "chat.sqlite cannot be used: file is not a database" in done.err
+
+
+def test_a_file_that_is_damaged_is_said_in_words(tmp_path: Path) -> None:
+    """It is a database, and its pages hold junk."""
+    store = tmp_path / "chat.sqlite"
+    assert chat(store, ["hello", "/quit"]).code == 0
+    whole = bytearray(store.read_bytes())
+    size = int.from_bytes(whole[16:18], "big")
+    whole[size:] = b"\x55" * (len(whole) - size)
+    store.write_bytes(whole)
+    done = chat(store, ["hello"])
+    assert (done.code, "Traceback" in done.err) == (1, False)
+    assert "chat.sqlite cannot be used: database disk image is malformed" in done.err
 
 
 @pytest.mark.parametrize("target", ["broken.py:fine", "timers.py", "timers.py:agent"])

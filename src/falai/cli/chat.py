@@ -56,7 +56,7 @@ def run_chat(options: ChatOptions) -> None:
     loaded = load_agent(options.agent)
     model = _model(options)
     path = (options.store or _home() / f"{_slug(loaded.agent.plan.name)}.sqlite").resolve()
-    with closing(_opened(path)) as file, suppress(KeyboardInterrupt):
+    with _naming(path), closing(_opened(path)) as file, suppress(KeyboardInterrupt):
         clock = ShiftedClock()
         agent = with_model_and_clock(loaded.agent, model, clock)
         asyncio.run(_Chat(agent, clock, file, loaded.context(path.parent)).run(options))
@@ -65,8 +65,26 @@ def run_chat(options: ChatOptions) -> None:
 def _opened(path: Path) -> ChatFile:
     try:
         return ChatFile(path)
-    except (sqlite3.Error, OSError) as error:
-        raise ChatError(f"the chat's file {path} cannot be used: {error}") from error
+    except OSError as error:
+        raise ChatError(_unusable(path, error)) from error
+
+
+@contextmanager
+def _naming(path: Path) -> Generator[None]:
+    """Says that it is the file's fault, when it is."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ChatError(_unusable(path, error)) from error
+    except ExceptionGroup as errors:  # of several tasks
+        of_file = errors.subgroup(sqlite3.Error)
+        if of_file is None:
+            raise
+        raise ChatError(_unusable(path, of_file.exceptions[0])) from errors
+
+
+def _unusable(path: Path, error: Exception) -> str:
+    return f"the chat's file {path} cannot be used: {error}"
 
 
 class _Chat:
