@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(os.environ.get("FALAI_CONFORMANCE") or Path(__file__).parent / "data")
+if not any((FOLDER / part).is_dir() for part in ("cases", "tables")):
+    raise FileNotFoundError(f"FALAI_CONFORMANCE names {FOLDER.resolve()}, which holds neither cases nor tables")
 
 
 class Row(NamedTuple):
@@ -20,6 +23,11 @@ class Row(NamedTuple):
     @property
     def id(self) -> str:
         return f"{self.table}[{self.number}] {self.row.get('rule', '')}"
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules that the row follows from."""
+        return set(re.split(r",\s*", self.row.get("rule", "")))
 
 
 def case_files() -> list[Path]:

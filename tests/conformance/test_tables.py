@@ -24,7 +24,7 @@ LEFT_OUT_ROWS = {
 
 
 def _wanted() -> list[Row]:
-    return [row for row in rows() if row.table not in LEFT_OUT and row.row["rule"] not in LEFT_OUT_ROWS]
+    return [row for row in rows() if row.table not in LEFT_OUT and row.rules.isdisjoint(LEFT_OUT_ROWS)]
 
 
 def _function(table: str) -> Callable[[Mapping[str, Any]], None] | None:

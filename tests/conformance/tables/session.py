@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-import pytest
-
+from conformance.tables.raising import raises
 from falai.errors import InvalidSessionError
 from falai.model import envelopes
 from falai.session import keys as made
@@ -21,12 +20,11 @@ from falai.session.model import Session
 
 Row = Mapping[str, Any]
 DEFAULT_NOW = "2026-09-20T10:00:00.000Z"
-ERRORS: dict[str, type[Exception]] = {"InvalidSessionError": InvalidSessionError, "TypeError": TypeError}
 
 
 def dates(row: Row) -> None:
     """`read_date`, or the reader of `migrate_session` in the rows that pin it."""
-    read = read_legacy_date if row["rule"] == "G-28" else read_date
+    read = read_legacy_date if "G-28" in row["rule"] else read_date
     assert read(row["text"]) == row.get("instantMs"), row
 
 
@@ -53,11 +51,8 @@ def keys(row: Row) -> None:
 
 def _same_session(row: Row, make: Callable[[], Session]) -> None:
     before = json_text(row["blob"])
-    if expected := row.get("error"):
-        with pytest.raises(ERRORS[expected.get("type", "InvalidSessionError")]) as caught:
-            make()
-        missing = [text for text in expected["contains"] if text not in str(caught.value)]
-        assert not missing, f"{caught.value} does not contain {missing}"
+    if "error" in row:
+        raises(make, row["error"], InvalidSessionError)
     else:
         wire = session_to_wire(make())
         assert json_equal(wire, row["session"]), f"{json_text(wire)} is not {json_text(row['session'])}"
