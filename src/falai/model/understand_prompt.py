@@ -34,22 +34,26 @@ One phrase that fits is enough, but an exception that fits makes it false whatev
 _QUESTIONS: Final = "Decide true or false by this message, as it is meant at this point of the talk:"
 
 _FIELDS: Final = """\
-Read a value only if this message gives it. A guess, or something the assistant brought up, is no value. \
-Whatever is missing is null."""
+For each field, look for the customer's words that state it. Found: the value, in the field's type. Not found: null. \
+A guess, an example in a description, and what only the assistant said are not found. \
+A short answer is for a field marked [asked for now]."""
 
 _CORRECTIONS: Final = """\
 Where a present value is shown, null leaves it as it is; \
 give a value there only if the message clearly says that it is a different one."""
 
 _OUTPUT: Final = """\
-Nothing but this JSON object: no words around it, no fence. Keep every key; what you cannot tell is null."""
+One JSON object and nothing else: no words around it, no fence. Keep every key; what you cannot tell is null."""
+
+# Small models copy a form of nulls unless they are told what to change in it.
+_FORM: Final = "The blank form. Change a null only where you can quote the customer for it:"
 
 _SECTIONS: Final = {
-    "flows": "the score of each flow, a whole number",
-    "mentions": "true or false for each",
-    "extract": "what was read for each that is true, else null",
-    "branches": "true or false for each question",
-    "fields": "the value of each field, or null",
+    "flows": "for each flow a whole number from 0 to 100, by the scale above",
+    "mentions": "for each true or false",
+    "extract": "for each that is true what was read, else null",
+    "branches": "for each question true or false",
+    "fields": "the value of each field that the message states; null for each that it does not, which are most",
     "asks": (
         "true if the customer expects something back: to be told, sent or shown a thing, or quoted a price; "
         "false if this is only a reply to the assistant, a greeting or a yes"
@@ -69,7 +73,7 @@ def understand_prompt(task: UnderstandTask) -> str:
             _flows(task.flows),
             _mentions(task.mentions),
             _branches(task.branches),
-            _fields(task.fields),
+            _fields(task.fields, task.floor),
             section("Message", fenced(task.text)),
             _output(task),
         )
@@ -123,13 +127,15 @@ def _branches(branches: Iterable[BranchTask]) -> str:
     return section("Questions", _lines([_QUESTIONS, *lines])) if lines else ""
 
 
-def _fields(fields: Iterable[FieldTask]) -> str:
+def _fields(fields: Iterable[FieldTask], floor: FloorTask | None) -> str:
+    asked = {field.slug for field in floor.pending} if floor else ()
     lines: list[str] = []
     corrects = False
     for field in fields:
         corrects = corrects or field.known
         present = f" [present value: {literal(field.value)}]" if field.known else ""
-        lines.append(f"- {field_line(field)}{present}")
+        now = " [asked for now]" if field.slug in asked else ""
+        lines.append(f"- {field_line(field)}{present}{now}")
     heads = [_FIELDS, _CORRECTIONS] if corrects else [_FIELDS]
     return section("Fields", _lines([*heads, *lines])) if lines else ""
 
@@ -137,7 +143,7 @@ def _fields(fields: Iterable[FieldTask]) -> str:
 def _output(task: UnderstandTask) -> str:
     skeleton = dict(_skeleton(task))
     lines = [f"- {part}: {_SECTIONS[part]}" for part in skeleton]
-    return section("Output", _lines([_OUTPUT, *lines, _object(skeleton)]))
+    return section("Output", _lines([_OUTPUT, *lines, _FORM, _object(skeleton)]))
 
 
 def _skeleton(task: UnderstandTask) -> Iterator[tuple[str, str]]:
