@@ -41,6 +41,18 @@ def test_a_difference(tmp_path: Path) -> None:
     ]
 
 
+def test_an_agent_that_cannot_be_built(tmp_path: Path) -> None:
+    """All that is wrong with it, the further lines below the first."""
+    case = _case("greet/one", "Hello!")
+    case["agent"] |= {"timezone": "Mars/Olympus", "fields": {"a": {}}}
+    lines = command("test", _file(tmp_path, "a.json", case)).out.splitlines()
+    assert lines[0].endswith('case "greet/one", the agent')
+    assert [line.lstrip() for line in lines if line.startswith(" " * 14)] == [
+        "1 more:",
+        'timezone: "Mars/Olympus" is no time zone. Write an IANA name, such as America/Sao_Paulo',
+    ]
+
+
 def test_a_wrong_file(tmp_path: Path) -> None:
     """Exit code 2; everything that is wrong in any file, and nothing is played."""
     fine, wrong = _file(tmp_path, "a.json", _case("x", "other")), _case("y", "z")

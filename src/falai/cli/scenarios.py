@@ -71,8 +71,13 @@ def _show_differences(console: Console, differences: Sequence[Difference]) -> No
         console.print(Text.assemble((f'{file}, case "{case}", {place}', "bold red")))
         for one in found:
             console.print(Text(f"  {clean(one.path)}", style="cyan"))
-            console.print(Text(f"    expected  {clean(one.expected)}"))
-            console.print(Text(f"    found     {clean(one.found)}"))
+            console.print(Text(f"    expected  {_below(one.expected)}"))
+            console.print(Text(f"    found     {_below(one.found)}"))
+
+
+def _below(text: str) -> str:
+    """Further lines stand below the first."""
+    return clean(text).replace("\n", "\n" + " " * 14)
 
 
 def _sum_up(console: Console, cases: Sequence[Case], differences: Sequence[Difference]) -> None:
