@@ -110,6 +110,7 @@ def test_a_payload_must_be_json(wire: Any, path: str):
         ({"session": {}}, _refusal("session", "an object", "a Session (Session.from_json makes one)")),
         ({"history": "hi"}, _refusal("history", '"hi"', "a list of history items")),
         ({"history": {}}, _refusal("history", "an object", "a list of history items")),
+        ({"history": ["hi"]}, _refusal("history[0]", '"hi"', "a history item, which is an object")),
         ({"silenced": 5}, _refusal("silenced", "5", "a reason, or an object with a reason")),
         ({"silenced": {}}, _refusal("silenced.reason", "null", "a text")),
         ({"silenced": {"reason": 5}}, _refusal("silenced.reason", "5", "a text")),
