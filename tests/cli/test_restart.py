@@ -38,7 +38,7 @@ def test_a_turn_that_was_killed_is_played_again(tmp_path: Path) -> None:
         first.kill()
     (tmp_path / "busy").unlink()
     again = chat(store, [], SLOW)
-    assert again.said("Slow") == ["It is done."]
+    assert "It goes on from here:\nyou > go\nWORKING\nSlow > It is done." in again.out
     once, twice = (tmp_path / "keys.txt").read_text().splitlines()
     assert once == twice
     assert "played" not in chat(store, [], SLOW).out  # and nothing is left to play a third time

@@ -7,10 +7,12 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,10 @@ class Terminal:
             self.type("\x1b[1;1R")  # it asked where the cursor is
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
+    def interrupt(self) -> None:
+        """What Ctrl-C does when nobody reads the keyboard."""
+        self._process.send_signal(signal.SIGINT)
+
     def ended(self) -> int:
         """The exit code, once the program has left."""
         while self._process.poll() is None:
@@ -70,11 +76,22 @@ class Terminal:
         os.close(self._mine)
 
 
-@pytest.fixture
-def terminal(tmp_path: Path):
-    made = Terminal(AGENTS / "timers.py", "--store", tmp_path / "chat.sqlite")
+def _opened(tmp_path: Path, agent: str) -> Iterator[Terminal]:
+    made = Terminal(AGENTS / agent, "--store", tmp_path / "chat.sqlite")
     yield made
     made.close()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    yield from _opened(tmp_path, "timers.py")
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Iterator[Terminal]:
+    """One whose action takes as long as a file is there."""
+    (tmp_path / "busy").touch()
+    yield from _opened(tmp_path, "slow.py")
 
 
 def test_a_timer_prints_while_one_types(terminal: Terminal) -> None:
@@ -96,6 +113,17 @@ def test_end_of_file_leaves(terminal: Terminal) -> None:
     terminal.wait_for("you > ")
     terminal.type("\x04")
     assert terminal.ended() == 0
+
+
+def test_who_leaves_while_an_answer_is_awaited_is_told(busy: Terminal) -> None:
+    """The first Ctrl-C says what is waited for, the second one leaves at once."""
+    busy.wait_for("you > ")
+    busy.type("go\r")
+    busy.wait_for("WORKING")
+    busy.type("\x03")
+    busy.wait_for("An answer is still awaited. Ctrl-C leaves at once")
+    busy.interrupt()
+    assert busy.ended() == 0
 
 
 def test_the_status_line_knows_the_next_timer(terminal: Terminal) -> None:

@@ -131,6 +131,8 @@ class _Chat:
     async def _read(self) -> None:
         async for line in self._typed():
             self._lines.put_nowait(line)
+        if is_terminal() and (self._conversation.busy or not self._lines.empty()):
+            self._screen.note("An answer is still awaited. Ctrl-C leaves at once; what you typed is kept.")
         self._leave()
 
     def _typed(self) -> AsyncIterator[str]:
@@ -162,9 +164,12 @@ class _Chat:
         for warning in self._agent.warnings:
             self._screen.note(f"Warning: {warning}")
         past = self._file.records(session_id, _SHOWN_TURNS)
-        if past:
+        unanswered = [one.input["message"] for one in self._file.incoming(session_id) if "message" in one.input]
+        if past or unanswered:
             self._screen.note("It goes on from here:")
             self._screen.past(past)
+        for text in unanswered:
+            self._screen.customer(text)
 
     def _status(self) -> str:
         due = self._file.next_due(self._conversation.session_id)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-import time
 from pathlib import Path
 
 from falai import ActionContext, ActionResult, Agent, Do, Flow, OnAnyMessage, Say, ok
 
 
-def work(ctx: ActionContext[Path]) -> ActionResult:
+async def work(ctx: ActionContext[Path]) -> ActionResult:
     """Take a while."""
     with (ctx.context / "keys.txt").open("a") as keys:
         keys.write(f"{ctx.key}\n")
     sys.stdout.write("WORKING\n")
     sys.stdout.flush()
     while (ctx.context / "busy").exists():
-        time.sleep(0.01)
+        await asyncio.sleep(0.01)
     return ok()
 
 
