@@ -120,6 +120,7 @@ def test_who_leaves_while_an_answer_is_awaited_is_told(busy: Terminal) -> None:
     busy.wait_for("you > ")
     busy.type("go\r")
     busy.wait_for("WORKING")
+    busy.wait_for("Slow is writing")  # the prompt is there again: what is typed now is read by it
     busy.type("\x03")
     busy.wait_for("An answer is still awaited. Ctrl-C leaves at once")
     busy.interrupt()
