@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from time import perf_counter
 from typing import Any, Final, Generic, Literal, NoReturn, TypeVar
 
@@ -29,6 +29,7 @@ from falai.model.names import resolve_model
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
 from falai.model.tools import run_tools, use_tool
 from falai.observability import CallWork, TurnWork, Unwatched
+from falai.session.dates import system_now
 from falai.session.inputs import Anchor, Claims, Input, Silenced
 from falai.session.model import Session
 from falai.turn.effects import Act, Effect, Speak, Summarise, Understand, UseTools
@@ -118,7 +119,7 @@ class Agent(Generic[C]):
             )
         )  # fmt: skip
         self.model: Model = port
-        self.clock = clock or _system_clock
+        self.clock = clock or system_now
         self.trace_content = trace_content
         for warning in self.warnings:
             _LOG.warning("[Agent] %s", warning, extra=line("agent.warning"))
@@ -348,7 +349,3 @@ def _port(model: Any) -> tuple[Any, tuple[Problem, ...]]:
         return resolve_model(model), ()
     except (ValueError, TypeError, ImportError) as error:
         return None, (Problem("bad-model", "agent", str(error), "See falai.model for what `model` takes", "model"),)
-
-
-def _system_clock() -> datetime:
-    return datetime.now(UTC)

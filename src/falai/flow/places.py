@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from falai.errors import Problem
-from falai.session.jsontext import quoted
+from falai.session.jsontext import is_list, is_object, quoted
 from falai.session.keys import is_blank_id
 
 __all__ = [
@@ -70,16 +70,6 @@ def step_place(flow: Place, step: Wire, index: int) -> Place:
 def trigger_place(flow: Place, index: int) -> Place:
     """`flow "<id>", trigger #<n>`."""
     return Place(f"{flow.where}, trigger #{index + 1}", f"{_below(flow)}on[{index}]")
-
-
-def is_object(value: object) -> TypeGuard[Wire]:
-    """Whether this is an object of the wire form."""
-    return isinstance(value, Mapping)
-
-
-def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether this is a list; a tuple counts as one (F-1.4)."""
-    return isinstance(value, list | tuple)
 
 
 def listing(names: Sequence[str], last: str = "or") -> str:

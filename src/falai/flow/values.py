@@ -11,16 +11,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Literal
 
 from falai.flow.plan import FieldPlan
-from falai.session.jsontext import json_text
+from falai.session.jsontext import json_text, whole
 
 __all__ = ["Coerced", "coerce_field", "in_enum", "is_known", "is_number", "to_boolean", "to_number"]
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(?P<fraction>\.[0-9]*)?|(?P<point>\.[0-9]+))(?P<exponent>[eE][+-]?[0-9]+)?")
-_LONG = 4000  # Python reads no more digits than 4,300 into an int; Decimal has no such limit
 _TRUE = frozenset({"true", "sim", "yes", "1"})
 _FALSE = frozenset({"false", "não", "nao", "no", "0"})
 
@@ -77,7 +75,7 @@ def to_number(text: str) -> int | float | None:
     if found is None:
         return None
     if found["fraction"] is found["point"] is found["exponent"] is None:
-        return _whole(plain)
+        return whole(plain)
     number = float(plain)
     return number + 0.0 if math.isfinite(number) else None  # -0.0 + 0.0 is 0.0
 
@@ -144,7 +142,3 @@ def _ascii_digits(text: str) -> str:
         return text
     digits = (str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     return "".join(digits).replace("\N{MINUS SIGN}", "-")
-
-
-def _whole(digits: str) -> int:
-    return int(digits) if len(digits) < _LONG else int(Decimal(digits))

@@ -29,6 +29,7 @@ __all__ = [
     "quoted",
     "show",
     "to_plain",
+    "whole",
 ]
 
 
@@ -101,7 +102,7 @@ def parse_json(text: str | bytes) -> Any:
     if isinstance(text, bytes):
         text = text.decode()
     try:
-        return to_plain(json.loads(text, parse_int=_whole, parse_constant=_no_constant))
+        return to_plain(json.loads(text, parse_int=whole, parse_constant=_no_constant))
     except (RecursionError, TypeError):
         raise ValueError("the text is nested too deeply") from None
 
@@ -225,7 +226,8 @@ _RARE: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 )
 
 
-def _whole(digits: str) -> int:
+def whole(digits: str) -> int:
+    """The whole number of any number of decimal digits."""
     return int(digits) if len(digits) < _LONG else int(Decimal(digits))
 
 

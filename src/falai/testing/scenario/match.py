@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
-from falai.session.jsontext import MISSING, json_equal, json_text
+from falai.session.jsontext import MISSING, is_object, json_equal, json_text
 
 __all__ = ["MATCHERS", "Mismatch", "is_list", "is_object", "mismatches", "shown"]
 
@@ -23,11 +23,6 @@ class Mismatch(NamedTuple):
     path: str
     expected: str
     found: str
-
-
-def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Whether it is a JSON object."""
-    return isinstance(value, Mapping)
 
 
 def is_list(value: Any) -> TypeGuard[list[Any]]:
