@@ -19,11 +19,17 @@ _SLOW_SERVER_S = 600.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """Plays the rows one after the other; the tables go to standard output, progress to standard error."""
     given = _parser().parse_args(arguments)
-    rows = [row for row in load_rows() if given.language in (None, row.language) and given.kind in (None, *row.kinds)]
+    rows = [row for row in load_rows() if _is_asked_for(row, given)]
     rows = sample(rows, given.limit, given.seed) if given.limit else rows
     results = asyncio.run(_measure(_model(given.model, given.base_url), rows, show_all=given.show))
     print(json.dumps(as_json(results), ensure_ascii=False, indent=1) if given.json else as_tables(results))
     return 0
+
+
+def _is_asked_for(row: Row, given: argparse.Namespace) -> bool:
+    return (
+        given.language in (None, row.language) and given.agent in (None, row.agent) and given.kind in (None, *row.kinds)
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -31,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("model", help='"lexical", or a name such as "openai:gpt-5-mini"')
     parser.add_argument("--base-url", help="a server that speaks OpenAI's chat protocol")
     parser.add_argument("--language", help="rows of one language: en, pt or es")
+    parser.add_argument("--agent", help="rows of one agent: clinic, rental or sales")
     parser.add_argument("--kind", help="rows of one kind, such as injection")
     parser.add_argument("--limit", type=int, help="at most so many rows, from all languages in turns")
     parser.add_argument("--seed", type=int, default=0, help="which rows a limit takes")
