@@ -228,7 +228,7 @@ def test_a_wrong_option_is_one_problem(options: dict[str, Any], code: str, path:
         ({}, "maxTokens"), ({"maxTokens": 0}, "maxTokens"), ({"maxTokens": True}, "maxTokens"),
         ({"maxTokens": 9, "compactionThreshold": 0.49}, "compactionThreshold"), ({"maxTokens": 9, "compactionThreshold": 0.96}, "0.95"),
         ({"maxTokens": 9, "preserveRecentCount": 1}, "preserveRecentCount"), ({"maxTokens": 9, "preserveRecentCount": 2.5}, "preserveRecentCount"),
-        ({"maxTokens": 9, "maxToolResultChars": 0}, "maxToolResultChars"), ({"max_tokens": 9}, "did you mean maxTokens"), (5, "compaction"),
+        ({"maxTokens": 9, "maxToolResultChars": 0}, "maxToolResultChars"), ({"max_tokens": 9}, "did you mean maxTokens"), (5, "compaction"), ({1: 2}, "1 is no option"),
     ],
 )  # fmt: skip
 def test_compaction_out_of_range_is_a_value_error(options: Any, named: str) -> None:

@@ -47,7 +47,8 @@ def check_compaction(options: Any) -> None:
         raise ValueError(f"[CompactionEngine] compaction is {show(options)}: write a mapping with maxTokens")
     for name in options:
         if name not in _RANGES and name != "enabled":
-            meant = f": did you mean {wire_name(name)}?" if wire_name(name) in _RANGES else ""
+            wire = wire_name(str(name))
+            meant = f": did you mean {wire}?" if wire in _RANGES else ""
             raise ValueError(f"[CompactionEngine] {name} is no option of compaction{meant}")
     for name, (default, allowed, words) in _RANGES.items():
         value: Any = default if options.get(name) is None else options[name]
