@@ -247,6 +247,12 @@ def test_parameters_become_plans_in_their_order() -> None:
     ]
 
 
+def test_a_name_that_is_no_text_becomes_one() -> None:
+    """As in JSON: a later look-up of another name can list it."""
+    events, problems = read_events({1: {}})
+    assert (list(events), problems) == (["1"], [])
+
+
 def test_an_event_has_one_of_two_directions_or_none() -> None:
     """F-13.1."""
     events, found = read_events(

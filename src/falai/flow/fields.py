@@ -68,8 +68,9 @@ def read_events(given: Any) -> tuple[dict[str, EventPlan], list[Problem]]:
     if not is_object(events):
         what = f"events is {show(given)}"
         return {}, [Place("agent", "events").problem(_CODE, what, "Write a mapping, name to EventDefinition")]
-    plans = {name: EventPlan(name, _member(definition, "direction")) for name, definition in events.items()}
-    problems = [p for name, definition in events.items() for p in _event_problems(name, definition)]
+    named = {str(name): definition for name, definition in events.items()}
+    plans = {name: EventPlan(name, _member(definition, "direction")) for name, definition in named.items()}
+    problems = [p for name, definition in named.items() for p in _event_problems(name, definition)]
     return plans, problems
 
 
@@ -189,8 +190,8 @@ def _one_of(definition: Wire, key: str, allowed: tuple[str, ...], place: Place) 
         yield here.problem(_CODE, f"{here.name} is {show(value)}", f"Write {listing([quoted(v) for v in allowed])}")
 
 
-def _event_problems(name: Any, definition: Any) -> Iterator[Problem]:
-    place = Place(f"event {quoted(str(name))}", f"events.{name}")
+def _event_problems(name: str, definition: Any) -> Iterator[Problem]:
+    place = Place(f"event {quoted(name)}", f"events.{name}")
     if is_object(definition):
         yield from _one_of(definition, "direction", ("inbound", "outbound"), place)
     else:
