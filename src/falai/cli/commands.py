@@ -153,6 +153,9 @@ class Commands:
 
     async def _new(self, _rest: str) -> None:
         session_id = self._file.fresh_session_id()
+        if session_id == self._conversation.session_id:
+            self._screen.note("This conversation is new.")
+            return
         self._file.set("session", session_id)
         self._screen.note(f"This is {session_id}. Back to the other one: --session {self._conversation.session_id}")
         await self._conversation.open(session_id)

@@ -13,6 +13,7 @@ import asyncio
 import copy
 import sqlite3
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -32,6 +33,7 @@ _HISTORY_TURNS = 20
 _LATER_MS = 60_000
 _LOOK_AGAIN_MS = 30_000  # a computer that slept has missed nothing then
 _MOST_TIMERS_A_SKIP = 200
+_LATEST_MS = to_ms(datetime(9000, 1, 1, tzinfo=UTC))  # what waits from there on still has a date
 _AGAIN = "What you typed is kept; an empty line tries again."
 _LATER = "The timer goes off again in a minute."
 
@@ -140,6 +142,9 @@ class Conversation:
     async def skip(self, ms: int) -> None:
         """Moves the clock ahead; the timers on the way go off at their times, in order."""
         target = self._clock.now_ms + ms
+        if target > _LATEST_MS:
+            self._screen.trouble("That is too far: the clock goes to the year 9000.")
+            return
         if await self._play_timers(lambda: target):
             self._move_to(target)
         self._screen.time(self._clock.now_ms)

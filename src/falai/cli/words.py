@@ -85,8 +85,10 @@ class Words:
         self._zone = ZoneInfo(timezone) if timezone else None
 
     def time(self, at_ms: int) -> str:
-        """An instant, in the agent's zone, else in the computer's."""
-        return self._local(at_ms).strftime("%a %d %b, %H:%M")
+        """An instant, in the agent's zone, else in the computer's; with the year if it is another one."""
+        at = from_ms(at_ms).astimezone(self._zone)
+        same_year = at.year == datetime.now(self._zone).year
+        return at.strftime("%a %d %b, %H:%M" if same_year else "%a %d %b %Y, %H:%M")
 
     def date_text(self, text: str | None) -> str:
         """The same for date text of a session; one that cannot be read stays as it is."""
@@ -126,9 +128,6 @@ class Words:
         if line.next:
             parts.append(f"→ {line.next}")
         return " ".join(parts)
-
-    def _local(self, at_ms: int) -> datetime:
-        return from_ms(at_ms).astimezone(self._zone)
 
 
 def _place(line: StepOutcome) -> str:
