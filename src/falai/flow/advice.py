@@ -51,10 +51,10 @@ def _hours_without_function(flow: FlowPlan, plan: AgentPlan) -> Iterator[Notice]
     what = "businessHours is true, and the agent has no business_hours: times stay as they are"
     for index, trigger in enumerate(flow.triggers):
         if isinstance(trigger, OnSilence | OnEvent) and trigger.business_hours:
-            yield trigger_place(_place(flow), index).key("businessHours").notice(what, fix)
+            yield trigger_place(_place(flow), index).key("businessHours").notice("no-business-hours", what, fix)
     for step in flow.steps:
         if isinstance(step, Wait) and step.business_hours:
-            yield _step_place(flow, step).key("businessHours").notice(what, fix)
+            yield _step_place(flow, step).key("businessHours").notice("no-business-hours", what, fix)
 
 
 # --- a closed gate uses up a start (T-17.7) ----------------------------------------------------
@@ -92,7 +92,7 @@ def _used_up_by_gate(flow: FlowPlan) -> Iterator[Notice]:
         if once and not callable(trigger.if_) and not _mentions_gate(trigger.if_):
             what = "it starts once, and a message that comes while the assistant is silenced uses that up"
             fix = 'Add {"silenced": false} to its if, or say repeat'
-            yield trigger_place(_place(flow), index).notice(what, fix)
+            yield trigger_place(_place(flow), index).notice("used-up-by-gate", what, fix)
 
 
 # --- placeholders that may be unset ------------------------------------------------------------
@@ -114,7 +114,7 @@ def _unset_placeholders(flow: FlowPlan) -> Iterator[Notice]:
             if slug in asked:
                 what = f"{{{{data.{slug}}}}} may have no value: the step {quoted(asked[slug])} gives up asking after a while"
                 fix = f'Put a step before it with {{"known": [{quoted(slug)}]}} as its if, or another text'
-                yield _step_place(flow, step).notice(what, fix)
+                yield _step_place(flow, step).notice("maybe-unset", what, fix)
 
 
 def _tested(predicate: Predicate | None) -> set[str] | None:
@@ -156,7 +156,7 @@ def _endless_confirmations(flow: FlowPlan, plan: AgentPlan) -> Iterator[Notice]:
                 if plan.fields[slug].mode == "asked" and _comes_back(flow, target.step, step, slug):
                     what = f"it clears {quoted(slug)} and goes back, and nothing ends that: it may be asked for ever"
                     fix = "Put an if with a function in between that looks at view.run.visits"
-                    yield _step_place(flow, step).notice(what, fix)
+                    yield _step_place(flow, step).notice("endless-confirmation", what, fix)
 
 
 def _comes_back(flow: FlowPlan, start: str, end: Step, slug: str) -> bool:

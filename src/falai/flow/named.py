@@ -78,7 +78,7 @@ def read_tools(given: Any) -> tuple[dict[str, ToolPlan | None], list[Finding]]:
             findings.append(place.problem(_CODE, f"{place.name} is {show(value)}", fix))
         elif tool.id in plans:
             what = f"two tools are called {quoted(tool.id)}"
-            findings.append(place.notice(what, "The first one is used; rename the other"))
+            findings.append(place.notice("duplicate-tool", what, "The first one is used; rename the other"))
         else:
             plans[tool.id], problems = plan_tool(tool, place)
             findings += problems or _schema_problems(plans[tool.id], place)

@@ -94,7 +94,7 @@ def _never_asked(flow: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
         field = scope.names.fields.get(slug)
         if field is not None and field.mode == "asked" and slug not in asked:
             what = f"it collects {quoted(slug)}, which is read only where it is asked for, and no step asks for it"
-            yield place.key("collect").notice(what, "List it in a step's collect")
+            yield place.key("collect").notice("asked-nowhere", what, "List it in a step's collect")
 
 
 # --- names that stand anywhere -----------------------------------------------------------------
@@ -260,7 +260,7 @@ def _asks(step: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
     silent = not any(wording and wording.strip() for wording in wordings)
     if collect and silent and "prompt" not in step and "question" not in step:
         what = f"nothing says how to ask for {listing([quoted(slug) for slug in collect], 'and')}"
-        yield place.key("collect").notice(what, "Give the step a prompt, or a field an ask")
+        yield place.key("collect").notice("ask-missing", what, "Give the step a prompt, or a field an ask")
 
 
 def _branch(branch: Wire, step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]:
@@ -269,7 +269,7 @@ def _branch(branch: Wire, step: Wire, index: int, place: Place, scope: Scope) ->
         yield place.problem("branch-without-test", what, "Write when for the model, or if for code")
     if "when" in branch and "wait" in step:
         what = f"{place.name} has a when, and nothing judges it while the run waits"
-        yield place.notice(what, "Write an if, or move the branch to a talk step")
+        yield place.notice("unjudged-branch", what, "Write an if, or move the branch to a talk step")
     if "if" in branch:
         yield from check_condition(branch["if"], place.key("if"), scope.names)
     yield from _target(branch["then"], index, place.key("then"), scope)
@@ -298,7 +298,11 @@ def _step_target(step_id: str, index: int, place: Place, scope: Scope, *, clears
         yield place.problem("unknown-step", what, f'Write "end" or one of its steps: {there}')
     elif position <= index and not clears:
         what = f"{place.name} leads back to {quoted(step_id)} and clears nothing, so known fields are not asked again"
-        yield place.notice(what, f'Write {{"step": {quoted(step_id)}, "clear": ["<field>"]}} where they should be')
+        yield place.notice(
+            "backward-without-clear",
+            what,
+            f'Write {{"step": {quoted(step_id)}, "clear": ["<field>"]}} where they should be',
+        )
 
 
 def _flow_target(flow_id: str, place: Place, flows: Sequence[str] | None) -> Iterator[Finding]:
@@ -306,7 +310,7 @@ def _flow_target(flow_id: str, place: Place, flows: Sequence[str] | None) -> Ite
         return
     there = listing([quoted(name) for name in flows], "and") if flows else "none"
     what = f"{place.name} starts the flow {quoted(flow_id)}, and there is no such flow"
-    yield place.notice(what, f"The flows are: {there}")
+    yield place.notice("unknown-flow", what, f"The flows are: {there}")
 
 
 def _do(step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]:

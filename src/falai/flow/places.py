@@ -24,9 +24,23 @@ Wire = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A warning: `<where>: <what>. <what to do>.` (S-37). It never stops anything."""
+    """A warning, which never stops anything. It is told as a `Problem` is; `code` is what silences it.
 
-    text: str
+    `trail` is the shortest way that leads to the place, step by step, in words; empty where a look at
+    the place alone shows what is meant.
+    """
+
+    code: str
+    where: str
+    what: str
+    fix: str
+    path: str = ""
+    trail: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence of S-37: `<where>: <what>. <fix>`."""
+        return f"{self.where}: {self.what}. {self.fix}"
 
 
 Finding = Problem | Notice
@@ -53,8 +67,8 @@ class Place:
     def problem(self, code: str, what: str, fix: str) -> Problem:
         return Problem(code, self.where, what, fix, self.path)
 
-    def notice(self, what: str, fix: str) -> Notice:
-        return Notice(f"{self.where}: {what}. {fix}")
+    def notice(self, code: str, what: str, fix: str, trail: tuple[str, ...] = ()) -> Notice:
+        return Notice(code, self.where, what, fix, self.path, trail)
 
 
 def flow_place(flow: object, base: str) -> Place:
