@@ -7,20 +7,26 @@ and only then sends.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from falai.store.contract import Store
+from falai.store.contract import Page, Store
 from falai.store.memory import MemoryStore
 
 if TYPE_CHECKING:
     from falai.store.sqlite import SQLiteStore
+    from falai.store.urls import store_from_url
 
-__all__ = ["MemoryStore", "SQLiteStore", "Store"]
+__all__ = ["MemoryStore", "Page", "SQLiteStore", "Store", "store_from_url"]
+
+# Each brings a driver that not everybody uses, or is one of many: imported when it is asked for.
+_HOMES = {
+    "SQLiteStore": "falai.store.sqlite",
+    "store_from_url": "falai.store.urls",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "SQLiteStore":
-        from falai.store.sqlite import SQLiteStore  # imports sqlite3, which not everybody uses
-
-        return SQLiteStore
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
+from falai.errors import InvalidSessionError
 from falai.session.model import Session
 
-__all__ = ["Store"]
+__all__ = ["Page", "Store"]
+
+
+class Page(NamedTuple):
+    """Some of the rows of a store, and where the next ones begin.
+
+    `bad` has an error for each row that holds no session: it names the id, and hides no other row.
+    `after` is what the next `scan` is given, `None` behind the last row. It is a position, to be
+    handed back as it is.
+    """
+
+    sessions: list[Session]
+    bad: list[InvalidSessionError]
+    after: str | None
 
 
 class Store(Protocol):
@@ -37,6 +51,21 @@ class Store(Protocol):
         a blank id or a value that has no JSON form (P-16, with its path), and `ValueError` when
         `expected_version` is not a whole number of 0 or more.
         """
+        ...
+
+    async def scan(self, after: str | None = None, limit: int = 100) -> Page:
+        """At most `limit` rows (1 to 10,000) behind the position `after`, from the first without one.
+
+        Whoever goes on until `after` is `None` is given every row that is there the whole time, at
+        least once; in the order of the ids, and once only, where the backend can. A page may have
+        no rows at all and yet have a next one.
+
+        Raises `ValueError` for any other `limit`, `TypeError` when `after` is neither text nor `None`.
+        """
+        ...
+
+    async def delete(self, id: str) -> bool:
+        """Removes the row, whatever it holds; whether there was one. Raises `TypeError` like `load`."""
         ...
 
     async def initialize(self) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import NamedTuple
 
 from falai.errors import SessionConflictError
 from falai.session.codec import stamped
 from falai.session.model import Session
-from falai.store.contract import Store
-from falai.store.row import check_id, check_version, read_row
+from falai.store.contract import Page, Store
+from falai.store.row import check_id, check_scan, check_version, read_page, read_row
 
-__all__ = ["MemoryStore"]
+__all__ = ["MemoryStore", "from_url"]
 
 
 class _Row(NamedTuple):
@@ -43,6 +44,15 @@ class MemoryStore(Store):
         self._rows[fresh.id] = _Row(fresh.version, blob)
         return fresh
 
+    async def scan(self, after: str | None = None, limit: int = 100) -> Page:
+        check_scan(after, limit)
+        behind = ((id, row.version, row.blob) for id, row in self._rows.items() if after is None or id > after)
+        rows = nsmallest(limit, behind)
+        return read_page(rows, rows[-1][0] if len(rows) == limit else None)
+
+    async def delete(self, id: str) -> bool:
+        return self._rows.pop(check_id(id), None) is not None
+
     async def initialize(self) -> None:
         """Nothing needs to be created."""
 
@@ -52,3 +62,10 @@ class MemoryStore(Store):
     def clear(self) -> None:
         """Drops all sessions (P-31)."""
         self._rows.clear()
+
+
+def from_url(address: str) -> MemoryStore:
+    """The store of `memory:`, which has no more to say."""
+    if address.partition(":")[2].strip("/"):
+        raise ValueError("the sessions in memory have no address: the URL is memory:")
+    return MemoryStore()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 from falai.errors import InvalidSessionError
@@ -11,8 +12,11 @@ from falai.session.codec import session_from_json
 from falai.session.jsontext import show, to_plain
 from falai.session.keys import is_blank_id
 from falai.session.model import Session
+from falai.store.contract import Page
 
-__all__ = ["check_id", "check_table", "check_version", "read_row"]
+__all__ = ["check_id", "check_scan", "check_table", "check_version", "read_page", "read_row"]
+
+_MOST_ROWS = 10_000
 
 _TABLE = re.compile(r"[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?")
 
@@ -28,6 +32,14 @@ def check_version(expected_version: object) -> None:
     """Raises `ValueError` unless this can be a stored version, or 0 for none (P-10)."""
     if not is_whole(expected_version):
         raise ValueError(f"expected_version is {show(expected_version)}; it must be a whole number of 0 or more")
+
+
+def check_scan(after: object, limit: object) -> None:
+    """Raises `TypeError` unless `after` can be a position, and `ValueError` unless `limit` is a number of rows."""
+    if after is not None and not isinstance(after, str):
+        raise TypeError(f"after is {show(after)}; it must be the `after` of the page before, or None for the first")
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MOST_ROWS:
+        raise ValueError(f"limit is {show(limit)}; it must be a whole number from 1 to {_MOST_ROWS:,}")
 
 
 def check_table(name: str) -> str:
@@ -49,3 +61,14 @@ def read_row(id: str, version: object, blob: Any) -> Session:
     if session.version != version:
         raise InvalidSessionError(id, f"the row has the version {show(version)}, the blob {session.version}")
     return session
+
+
+def read_page(rows: Iterable[tuple[str, object, Any]], after: str | None) -> Page:
+    """The page of these rows, each an id, a version and a blob as `read_row` takes them."""
+    page = Page([], [], after)
+    for id, version, blob in rows:
+        try:
+            page.sessions.append(read_row(id, version, blob))
+        except InvalidSessionError as error:
+            page.bad.append(error)
+    return page

@@ -17,15 +17,16 @@ from contextlib import nullcontext, suppress
 from datetime import datetime
 from os import PathLike
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from falai.errors import SessionConflictError
 from falai.session.codec import stamped
 from falai.session.dates import iso, system_now, to_ms
 from falai.session.model import Session
-from falai.store.contract import Store
-from falai.store.row import check_id, check_table, check_version, read_row
+from falai.store.contract import Page, Store
+from falai.store.row import check_id, check_scan, check_table, check_version, read_page, read_row
 
-__all__ = ["SQLiteStore"]
+__all__ = ["SQLiteStore", "from_url"]
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -67,6 +68,16 @@ class SQLiteStore(Store):
         await self._db.run(lambda db: self._write(db, fresh, blob, now))
         return fresh
 
+    async def scan(self, after: str | None = None, limit: int = 100) -> Page:
+        check_scan(after, limit)
+        rows = await self._db.run(lambda db: self._scan(db, after or "", limit))
+        last = rows[-1][0].decode("utf-8", "surrogateescape") if len(rows) == limit else None
+        return read_page(((id.decode("utf-8", "replace"), version, blob) for id, version, blob in rows), last)
+
+    async def delete(self, id: str) -> bool:
+        id = check_id(id)
+        return await self._db.run(lambda db: self._delete(db, id))
+
     async def initialize(self) -> None:
         await self._db.run(self._create)
 
@@ -79,10 +90,17 @@ class SQLiteStore(Store):
 
     def _read(self, db: sqlite3.Connection, id: str) -> tuple[Any, ...] | None:
         """Version and blob of a row."""
-        cursor = db.cursor()
-        cursor.row_factory = None  # whatever the host has set for its own rows
-        found: tuple[Any, ...] | None = cursor.execute(self._sql.read, (id,)).fetchone()
+        found: tuple[Any, ...] | None = _plain_cursor(db).execute(self._sql.read, (id,)).fetchone()
         return found
+
+    def _scan(self, db: sqlite3.Connection, after: str, limit: int) -> list[tuple[Any, ...]]:
+        """Id, version and blob of the rows behind a position."""
+        place = after.encode("utf-8", "surrogateescape")
+        return _plain_cursor(db).execute(self._sql.scan, (place, limit)).fetchall()
+
+    def _delete(self, db: sqlite3.Connection, id: str) -> bool:
+        with _transaction(db):
+            return db.execute(self._sql.delete, (id,)).rowcount > 0
 
     def _write(self, db: sqlite3.Connection, fresh: Session, blob: str, now: str) -> None:
         expected = fresh.version - 1
@@ -97,19 +115,35 @@ class SQLiteStore(Store):
 
 
 class _Statements:
-    """The SQL for one table; its name has been checked, and values travel as parameters."""
+    """The SQL for one table; its name has been checked, and values travel as parameters.
+
+    What is read comes as bytes: text that is no UTF-8 would be the driver's error, and in a scan
+    hide all other rows. An id that is no text is no row of ours: neither load nor delete finds it.
+    """
 
     def __init__(self, table: str) -> None:
         self.create = (
             f"CREATE TABLE IF NOT EXISTS {table} (id TEXT PRIMARY KEY, version INTEGER NOT NULL,"
             " blob TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL)"
         )
-        self.read = f"SELECT version, blob FROM {table} WHERE id = ?"  # noqa: S608 - see above
+        self.read = f"SELECT version, CAST(blob AS BLOB) FROM {table} WHERE id = ?"  # noqa: S608 - see above
+        self.scan = (
+            f"SELECT CAST(id AS BLOB), version, CAST(blob AS BLOB) FROM {table}"  # noqa: S608 - see above
+            " WHERE id > CAST(? AS TEXT) AND typeof(id) = 'text' ORDER BY id LIMIT ?"
+        )
+        self.delete = f"DELETE FROM {table} WHERE id = ?"  # noqa: S608 - see above
         self.insert = (
             f"INSERT INTO {table} (id, version, blob, created_at, updated_at)"  # noqa: S608 - see above
             " VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         )
         self.update = f"UPDATE {table} SET version = ?, blob = ?, updated_at = ? WHERE id = ? AND version = ?"  # noqa: S608 - see above
+
+
+def _plain_cursor(db: sqlite3.Connection) -> sqlite3.Cursor:
+    """A cursor whose rows are tuples, whatever the host has set for its own."""
+    cursor = db.cursor()
+    cursor.row_factory = None
+    return cursor
 
 
 def _transaction(db: sqlite3.Connection) -> sqlite3.Connection | nullcontext[None]:
@@ -164,3 +198,17 @@ class _Own:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def from_url(address: str, **options: Any) -> SQLiteStore:
+    """The store of `sqlite:///relative.db`, `sqlite:////absolute.db`, `sqlite://:memory:`, or of a bare path."""
+    path = address
+    if address.lower().startswith("sqlite:"):
+        kind, slash, rest = address.partition(":")[2].removeprefix("//").partition("/")
+        path = unquote(kind if kind == ":memory:" and not slash else rest)
+        if "?" in address or not path or (kind and slash):
+            raise ValueError(
+                "the URL of an SQLite database is sqlite:///relative.db, sqlite:////absolute.db or sqlite://:memory:,"
+                " and its only option is ?table="
+            )
+    return SQLiteStore(path, **options)
