@@ -35,9 +35,7 @@ async def test_files(url: str, file: str, tmp_path: Path, monkeypatch: pytest.Mo
     """Three slashes and a relative path, four and an absolute one, or a path that says what it is by its end."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
-    store = store_from_url(
-        url.replace("/{here}", str(tmp_path)) if url[0] == "{" else url.format(here=str(tmp_path)[1:])
-    )
+    store = store_from_url(url.format(here=tmp_path))
     assert isinstance(store, SQLiteStore)
     assert not (tmp_path / file).exists()  # nothing is opened before the store is used
     assert await _used(store) == ["s1"]
