@@ -29,7 +29,7 @@ from falai.flow.wire import flow_from_wire, instruction_from_wire, to_wire
 from falai.session.jsontext import quoted, show
 from falai.session.keys import is_blank_id
 
-__all__ = ["AgentOptions", "EventDefinition", "Idle", "build_plan"]
+__all__ = ["AgentOptions", "EventDefinition", "Idle", "build_plan", "examine"]
 
 _AGENT = Place("agent")
 _EVENT = ("direction",)
@@ -66,15 +66,21 @@ def build_plan(options: AgentOptions) -> tuple[AgentPlan, tuple[str, ...]]:
 
     Raises FlowConfigurationError with every problem, and ValueError for compaction options (F-16.4).
     """
+    plan, findings = examine(options)
+    if plan is None:
+        raise FlowConfigurationError([finding for finding in findings if isinstance(finding, Problem)])
+    check_compaction(options.compaction)
+    return plan, tuple(finding.text for finding in findings if isinstance(finding, Notice))
+
+
+def examine(options: AgentOptions) -> tuple[AgentPlan | None, list[Finding]]:
+    """The plan of an agent, `None` if there is any problem, and everything that was found."""
     parts = _read(options)
     findings = list(_findings(parts, options))
-    problems = [finding for finding in findings if isinstance(finding, Problem)]
-    if problems:
-        raise FlowConfigurationError(problems)
-    check_compaction(options.compaction)
+    if any(isinstance(finding, Problem) for finding in findings):
+        return None, findings
     plan = _plan(parts, options)
-    notices = [finding for finding in findings if isinstance(finding, Notice)]
-    return plan, tuple(notice.text for notice in (*notices, *advice(plan)))
+    return plan, [*findings, *advice(plan)]
 
 
 @dataclass(frozen=True, slots=True)
