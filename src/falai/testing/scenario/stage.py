@@ -18,7 +18,7 @@ from falai.testing.clock import Clock
 from falai.testing.scenario.match import is_list, is_object
 from falai.testing.scripted import ScriptedModel
 
-__all__ = ["RICHER_TYPES", "Stage"]
+__all__ = ["RICHER_TYPES", "Stage", "field_of"]
 
 RICHER_TYPES: Mapping[str, Any] = {"date": date, "datetime": datetime, "time": time, "decimal": Decimal}
 """What a field's `type` may be beside the four wire names and `email` (F-19.3)."""
@@ -69,7 +69,7 @@ class Stage:
         return options | {
             "model": self.model,
             "clock": self.clock,
-            "fields": {slug: _field(given) for slug, given in spec.get("fields", {}).items()},
+            "fields": {slug: field_of(given) for slug, given in spec.get("fields", {}).items()},
             "actions": [self._action(name, given) for name, given in spec.get("actions", {}).items()],
             "conditions": [_condition(name, given["path"]) for name, given in spec.get("conditions", {}).items()],
             "tools": [self._tool(name, given) for name, given in spec.get("tools", {}).items()],
@@ -129,7 +129,8 @@ def _given_back(result: Any) -> Any:
     return {key: value for key, value in result.items() if key != "set"} if is_object(result) else result
 
 
-def _field(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def field_of(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A field as an agent takes it, of one whose `type` may be a richer one's name."""
     name = spec.get("type")
     if name == "email":
         # An extra: only a case with such a field needs it.
