@@ -18,9 +18,9 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 from falai.agent import Agent
-from falai.errors import FlowConfigurationError
+from falai.errors import FlowConfigurationError, words_of
 
-__all__ = ["LoadError", "Loaded", "load_agent"]
+__all__ = ["LoadError", "Loaded", "Named", "load_agent", "load_named"]
 
 
 class LoadError(Exception):
@@ -40,16 +40,33 @@ class Loaded:
         return None if make is None else _loading("chat_context", lambda: make(folder))
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a target names: the module, and what the attribute is, or what it makes when it is a function."""
+
+    place: str
+    attribute: str
+    module: ModuleType
+    value: Any
+
+
 def load_agent(target: str) -> Loaded:
     """The agent that `target` names. Raises `LoadError`."""
+    named = load_named(target)
+    if not _is_agent(named.value):
+        raise LoadError(_no_agent(named.place, named.attribute, named.module))
+    return Loaded(named.value, getattr(named.module, "chat_context", None))
+
+
+def load_named(target: str) -> Named:
+    """What `target` names, whatever it is; `None` when the module has nothing of that name.
+
+    Raises `LoadError`. Its cause is the `FlowConfigurationError` when the agent was refused.
+    """
     place, attribute = _split(target)
     module = _loading(place, lambda: _module(place))
     found: Any = getattr(module, attribute, None)
-    if callable(found):
-        found = _loading(target, found)
-    if not _is_agent(found):
-        raise LoadError(_no_agent(place, attribute, module))
-    return Loaded(found, getattr(module, "chat_context", None))
+    return Named(place, attribute, module, _loading(target, found) if callable(found) else found)
 
 
 def _split(target: str) -> tuple[str, str]:
@@ -88,7 +105,7 @@ def _loading(place: str, load: Callable[[], Any]) -> Any:
     except ModuleNotFoundError as error:
         raise LoadError(f"{place}: there is no module {error.name}. Name a module, or a file ending in .py") from error
     except Exception as error:
-        raise LoadError(f"{place} raised {type(error).__name__}: {error}\n{_last_line(error)}") from error
+        raise LoadError(f"{place} raised {type(error).__name__}: {words_of(error)}\n{_last_line(error)}") from error
 
 
 def _problems(place: str, error: FlowConfigurationError) -> str:

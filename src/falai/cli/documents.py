@@ -1,0 +1,116 @@
+"""A flow document as an agent's options: the names that its flows may use, and nothing that runs.
+
+A document is one flow spec, a list of them, or an agent: `{name, fields, actions, events,
+conditions, tools, flows, …}`, as the `agent` of a scenario file has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from falai.errors import Problem
+from falai.flow.build import AgentOptions
+from falai.flow.functions import Tool
+from falai.flow.hours import BusinessHours
+from falai.flow.places import Notice
+from falai.session.jsontext import is_list, is_object, quoted, show
+from falai.testing.scenario.stage import field_of
+
+__all__ = ["agent_options", "is_agent", "is_flow_document", "stray_keys"]
+
+SCHEMA = "$schema"
+_FLOWS_ONLY = {"flows", "ignore", SCHEMA}
+_REGISTRIES = {"fields", "actions", "events", "conditions", "tools"}
+_TEXTS = {"persona": "persona", "goal": "goal", "timezone": "timezone", "language": "language"}
+_PLAIN = _TEXTS | {
+    "events": "events",
+    "instructions": "instructions",
+    "idle": "idle",
+    "knowledgeBase": "knowledge_base",
+}
+_KEYS = {*_FLOWS_ONLY, *_REGISTRIES, *_PLAIN, "name", "businessHours", "options", "clock"}
+
+
+def is_flow_document(content: Any) -> bool:
+    """Whether this looks like a flow, a list of flows or an agent: in a folder there may be other files."""
+    if is_list(content):
+        return any(is_object(entry) and "steps" in entry for entry in content)
+    return is_object(content) and ("steps" in content or "flows" in content)
+
+
+def is_agent(content: Any) -> bool:
+    """Whether a document with `flows` says which names they may use; one with nothing but flows does not."""
+    return is_object(content) and "flows" in content and not content.keys() <= _FLOWS_ONLY
+
+
+def agent_options(content: Mapping[str, Any]) -> AgentOptions:
+    """What an agent would be made of. Its functions are never called; definitions that are wrong stay as they are."""
+    hours, problems = _hours(content.get("businessHours"))
+    limits = content.get("options")
+    return AgentOptions(
+        name=content.get("name", "agent"),
+        fields=_each(content.get("fields"), field_of),
+        flows=content.get("flows"),
+        actions=_each(content.get("actions"), _action),
+        conditions=_functions(content.get("conditions")),
+        tools=_tools(content.get("tools")),
+        business_hours=hours,
+        max_tool_loops=limits.get("maxToolLoops", 5) if is_object(limits) else 5,
+        problems=problems,
+        **{name: content[key] for key, name in _PLAIN.items() if key in content},
+    )
+
+
+def stray_keys(content: Mapping[str, Any]) -> list[Notice]:
+    """A warning for each key of an agent that says nothing there."""
+    return [_stray(key) for key in content if key not in _KEYS]
+
+
+def _stray(key: str) -> Notice:
+    near = get_close_matches(key, _KEYS, 1)
+    fix = f"Did you mean {near[0]}?" if near else "Take it out"
+    return Notice("unlisted-property", "agent", f"the property {quoted(key)} has no meaning here", fix, key)
+
+
+def _never(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("what is only checked is never run")
+
+
+def _each(given: Any, read: Any) -> Any:
+    if not is_object(given):
+        return given
+    return {name: read(value) if is_object(value) else value for name, value in given.items() if value is not None}
+
+
+def _action(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"run": _never, "parameters": given.get("parameters") or {}, "description": given.get("description")}
+
+
+def _functions(given: Any) -> Any:
+    """Conditions by name, whether they are listed or defined."""
+    names = [name for name in given if isinstance(name, str)] if is_list(given) or is_object(given) else None
+    return given if names is None or len(names) < len(given) else dict.fromkeys(names, _never)
+
+
+def _tools(given: Any) -> Any:
+    if is_object(given):
+        return [_tool(name, value if is_object(value) else {}) for name, value in given.items()]
+    return [_tool(value, {}) if isinstance(value, str) else value for value in given] if is_list(given) else given or ()
+
+
+def _tool(name: str, given: Mapping[str, Any]) -> Tool:
+    return Tool(name, _never, description=given.get("description"), parameters=given.get("parameters"))
+
+
+def _hours(given: Any) -> tuple[Any, tuple[Problem, ...]]:
+    if given is None:
+        return None, ()
+    try:
+        days = {"weekdays": tuple(given["weekdays"])} if "weekdays" in given else {}
+        return BusinessHours(given["open"], given["close"], tz=given.get("tz"), **days), ()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"businessHours is {show(given)}: {error}"
+        fix = 'Write {"open": "09:00", "close": "18:00", "weekdays": [1, 2, 3, 4, 5]}'
+        return None, (Problem("bad-definition", "agent", what, fix, "businessHours"),)

@@ -1,0 +1,309 @@
+"""What `check`, `graph` and `diff` look at: flows from JSON, YAML or Python, with the place of each part.
+
+A target is a file, a folder (its flow files), a Python file or `module[:attribute]`. What cannot be
+read is a problem of its source, so that the others are still looked at. Nothing here judges a flow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from falai.agent import Agent
+from falai.cli.documents import SCHEMA, agent_options, is_agent, is_flow_document
+from falai.cli.loading import LoadError, Named, load_named
+from falai.cli.pyplaces import PythonPlaces, modules_beside
+from falai.cli.spots import Located, RepeatedKeyError, Span, Spot, json_spots, span_of, spot_at, yaml_spots
+from falai.errors import FlowConfigurationError, Problem
+from falai.flow.build import AgentOptions, examine
+from falai.flow.definition import Flow
+from falai.flow.documents import read_json, read_yaml
+from falai.flow.places import Finding
+from falai.flow.registries import Registries
+from falai.flow.wire import to_wire
+from falai.session.jsontext import is_list, is_object
+
+__all__ = ["Source", "load_sources"]
+
+_READERS = {".json": read_json, ".yaml": read_yaml, ".yml": read_yaml}
+_YAML_PLACE = re.compile(r"line (\d+), column (\d+): ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Flows that were given together.
+
+    `flows` are in wire form, and `bases` the wire path of each (`""` when the document is the flow).
+    `registries` are what their names resolve against; `None` when nobody said. `agent` is the one that
+    a Python target names, or that of `--agent`; `options` are those of a document that is an agent.
+    """
+
+    target: str
+    """As it was typed; for a file of a folder, its path."""
+    file: str | None = None
+    text: str = ""
+    flows: tuple[Any, ...] = ()
+    bases: tuple[str, ...] = ()
+    registries: Registries | None = None
+    agent: Agent[Any] | None = None
+    options: AgentOptions | None = None
+    document: Any = None
+    ignore: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """Why it could not be read, or why its agent was refused; then there are no flows."""
+    broken_at: Span | None = None
+    passed_over: tuple[str, ...] = ()
+    """Files of the folder that hold no flow."""
+
+    @property
+    def readable(self) -> bool:
+        return not self.problems
+
+    def place(self, finding: Finding) -> Located | None:
+        """Where what was found stands; `None` when that is not known."""
+        if self.file is None:
+            return None
+        if self.broken_at is not None:
+            return Located(self.file, self.text, self.broken_at)
+        if self._spots is not None:
+            return Located(self.file, self.text, span_of(self.text, spot_at(self._spots, finding.path)))
+        return self._python.find(finding.where)
+
+    @cached_property
+    def _spots(self) -> Spot | None:
+        if self.file is None or self.document is None:
+            return None
+        return json_spots(self.text) if self.file.endswith(".json") else yaml_spots(self.text)
+
+    @cached_property
+    def _python(self) -> PythonPlaces:
+        return PythonPlaces(() if self.file is None else modules_beside(self.file))
+
+
+def load_sources(targets: Sequence[str], agent: str | None = None) -> list[Source]:
+    """The sources of these targets, in order; a folder gives one for each of its flow files.
+
+    `agent` names whose fields, actions, … the specs may use; the flows of all the targets and its own
+    know each other. Raises `LoadError` when that agent, or a target, is not there.
+    """
+    sources = [source for target in targets for source in _sources(target)]
+    if agent is None:
+        return sources
+    names, owner = _owner(agent)
+    flows = dict.fromkeys([*(names.flows or ()), *(found for source in sources for found in _ids(source.flows))])
+    names = replace(names, flows=tuple(flows))
+    return [_owned(source, names, owner) for source in sources]
+
+
+def _sources(target: str) -> Iterator[Source]:
+    path = Path(target)
+    if path.is_dir():
+        yield from _folder(target, path)
+    elif path.suffix in _READERS:
+        if not path.is_file():
+            raise LoadError(f"there is no file {target}")
+        yield _read(target)
+    else:
+        yield _python(target)
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+
+def _folder(target: str, folder: Path) -> Iterator[Source]:
+    files = sorted(file for file in folder.rglob("*") if file.suffix in _READERS and file.is_file())
+    visible = [file for file in files if not any(part.startswith(".") for part in file.relative_to(folder).parts)]
+    read = [_read(str(file)) for file in visible]
+    found = [one for one in read if not one.readable or is_flow_document(one.document)]
+    if not found:
+        raise LoadError(f"{target} has no flow files: JSON or YAML with a flow, a list of flows, or an agent")
+    passed_over = tuple(one.target for one in read if one not in found)
+    yield replace(found[0], passed_over=passed_over)
+    yield from found[1:]
+
+
+def _read(target: str) -> Source:
+    """The source of a JSON or YAML file. Raises `LoadError` when YAML cannot be read here at all."""
+    path, text = Path(target), ""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        content = _READERS[path.suffix](text)
+        if path.suffix == ".json":
+            json_spots(text)
+    except ImportError as error:
+        raise LoadError(str(error)) from error
+    except (OSError, ValueError, RecursionError, RepeatedKeyError) as error:
+        return _broken(target, text, error)
+    return _document(target, text, content)
+
+
+def _document(target: str, text: str, content: Any) -> Source:
+    if not is_object(content) or "flows" not in content:
+        specs, bases = _specs(content)
+        return Source(target=target, file=target, text=text, flows=specs, bases=bases, document=content)
+    flows = to_wire(content["flows"])
+    listed = tuple(flows) if is_list(flows) else ()
+    options = agent_options(content) if is_agent(content) or not is_list(flows) else None
+    return Source(
+        target=target,
+        file=target,
+        text=text,
+        flows=listed,
+        bases=tuple(f"flows[{index}]" for index in range(len(listed))),
+        registries=None if options is None else _registries(options, listed),
+        options=options,
+        document=content,
+        ignore=_patterns(content.get("ignore")),
+    )
+
+
+def _specs(content: Any) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    if is_list(content):
+        return tuple(map(_spec, content)), tuple(f"[{index}]" for index in range(len(content)))
+    return (_spec(content),), ("",)
+
+
+def _spec(content: Any) -> Any:
+    """A flow in wire form; the line that tells an editor its schema is no part of it."""
+    return to_wire({key: value for key, value in content.items() if key != SCHEMA}) if is_object(content) else content
+
+
+def _patterns(given: Any) -> tuple[str, ...]:
+    return tuple(entry for entry in given if isinstance(entry, str)) if is_list(given) else ()
+
+
+def _registries(options: AgentOptions, flows: Sequence[Any]) -> Registries | None:
+    """The names of an agent, `None` if its definitions are wrong; its flows may be."""
+    plan, _ = examine(replace(options, flows=[], instructions=(), idle=None, problems=()))
+    return None if plan is None else replace(Registries.of(plan), flows=_ids(flows))
+
+
+def _broken(target: str, text: str, error: Exception) -> Source:
+    what, span = _why(text, error)
+    problem = Problem("unreadable", "file", f"it cannot be read: {what}", "Repair it; nothing else of it was checked")
+    return Source(target=target, file=target, text=text, problems=(problem,), broken_at=span)
+
+
+def _why(text: str, error: Exception) -> tuple[str, Span | None]:
+    """What is wrong in a text that cannot be read, and where."""
+    match error:
+        case json.JSONDecodeError():
+            return error.msg[:1].lower() + error.msg[1:], _point(error.lineno, error.colno)
+        case RecursionError():
+            return "it is nested too deeply", None
+        case OSError():
+            return error.strerror or str(error), None
+        case _ if (mark := getattr(error.__cause__, "problem_mark", None)) is not None:
+            said = [getattr(error.__cause__, part, None) for part in ("context", "problem")]
+            return ", ".join(part for part in said if part), _point(mark.line + 1, mark.column + 1)
+        case _ if (placed := _YAML_PLACE.match(str(error))) is not None:
+            return str(error)[placed.end() :], _point(int(placed[1]), int(placed[2]))
+        case _:
+            return str(error), _repeated(text)
+
+
+def _repeated(text: str) -> Span | None:
+    """Where a key stands for the second time in a JSON text; `None` when that is not what is wrong."""
+    try:
+        json_spots(text)
+    except RepeatedKeyError as error:
+        return span_of(text, Spot(error.start, error.end))
+    except (ValueError, IndexError, RecursionError):
+        return None
+    return None
+
+
+def _point(line: int, column: int) -> Span:
+    return Span(line, column, line, column + 1)
+
+
+# --- Python ------------------------------------------------------------------------------------
+
+
+def _python(target: str) -> Source:
+    try:
+        named = load_named(target)
+    except LoadError as error:
+        if isinstance(error.__cause__, FlowConfigurationError):
+            return _refused(target, error.__cause__)
+        raise
+    file = _file_of(named)
+    source = Source(target=target, file=file, text=_text_of(file))
+    if _is_agent(named.value):
+        return _of_agent(source, named.value)
+    flows: Any = [named.value] if isinstance(named.value, Flow) else named.value
+    if not is_list(flows) or not all(isinstance(flow, Flow) or is_object(flow) for flow in flows):
+        raise LoadError(_nothing_there(named))
+    wire = tuple(to_wire(flow) for flow in flows)
+    return replace(source, flows=wire, bases=tuple(f"flows[{index}]" for index in range(len(wire))))
+
+
+def _is_agent(value: object) -> TypeGuard[Agent[Any]]:
+    return isinstance(value, Agent)
+
+
+def _of_agent(source: Source, agent: Agent[Any]) -> Source:
+    plans = agent.plan.flows.values()
+    return replace(
+        source,
+        agent=agent,
+        flows=tuple(to_wire(plan.flow) for plan in plans),
+        bases=tuple(f"flows[{index}]" for index in range(len(plans))),
+        registries=Registries.of(agent.plan),
+    )
+
+
+def _refused(target: str, error: FlowConfigurationError) -> Source:
+    place = target.rpartition(":")[0] if ".py:" in target else target
+    file = place if place.endswith(".py") else None
+    return Source(target=target, file=file, text=_text_of(file), problems=error.problems)
+
+
+def _file_of(named: Named) -> str | None:
+    if named.place.endswith(".py"):
+        return named.place
+    return getattr(named.module, "__file__", None)
+
+
+def _text_of(file: str | None) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig") if file else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _nothing_there(named: Named) -> str:
+    kinds = {"an agent": Agent, "a flow": Flow}
+    found = [f"{name} is {words}" for name, value in vars(named.module).items() for words, kind in kinds.items()
+             if isinstance(value, kind)]  # fmt: skip
+    there = f"; there, {', '.join(found)}" if found else ""
+    return f"{named.place}:{named.attribute} is no agent, no flow and no list of flows{there}"
+
+
+# --- whose names -------------------------------------------------------------------------------
+
+
+def _owner(target: str) -> tuple[Registries, Agent[Any] | None]:
+    """What `--agent` names: a Python agent, or a document that is one. Raises `LoadError`."""
+    source, *more = _sources(target)
+    if source.problems:
+        raise LoadError(f"the agent {target} cannot be used: {source.problems[0].what}. See falai check {target}")
+    if more or source.registries is None:
+        raise LoadError(f"{target} is no agent: name module:agent, or a file with fields, actions, … that are right")
+    return source.registries, source.agent
+
+
+def _owned(source: Source, names: Registries, owner: Agent[Any] | None) -> Source:
+    """A source that says nothing of names of its own has those of `--agent`."""
+    own = source.registries is not None or source.options is not None
+    return source if own else replace(source, registries=names, agent=owner)
+
+
+def _ids(flows: Iterable[Any]) -> tuple[str, ...]:
+    ids = [flow.get("id") for flow in flows if is_object(flow)]
+    return tuple(found for found in ids if isinstance(found, str))
