@@ -3,6 +3,7 @@
     FalaiError                      never raised itself
     ├── FlowConfigurationError      the author's: a flow, a field, an option is wrong; fix the code
     ├── ProviderError               the world's: the model's provider failed; see `kind`
+    ├── DraftError                  the world's: a model was asked for a flow and wrote none that holds
     ├── SessionConflictError        the world's: another turn saved first; load again and replay
     └── InvalidSessionError         the world's: a stored row is no session; repair or delete it
 
@@ -13,11 +14,12 @@ call may succeed when it is made again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 __all__ = [
+    "DraftError",
     "FalaiError",
     "FlowConfigurationError",
     "InvalidSessionError",
@@ -25,6 +27,7 @@ __all__ = [
     "ProviderError",
     "ProviderErrorKind",
     "SessionConflictError",
+    "words_of",
 ]
 
 ProviderErrorKind = Literal[
@@ -134,6 +137,28 @@ class ProviderError(FalaiError):
         return self.kind in _TRANSIENT
 
 
+class DraftError(FalaiError):
+    """A model was asked for a flow, and what it wrote is none, however often it was told (S-61).
+
+    `spec` is the last one as it came, `None` when the last answer held no object; `problems` is all
+    that is wrong in it. `attempts` are the `falai.model.drafting.Attempt`s, with every reply and its tokens.
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], *, spec: Mapping[str, object] | None, attempts: Sequence[object]
+    ) -> None:
+        self.problems = tuple(problems)
+        self.spec = spec
+        self.attempts = tuple(attempts)
+        count = "one attempt" if len(self.attempts) == 1 else f"{len(self.attempts)} attempts"
+        head = f"[DraftError] the model wrote no flow that holds, in {count}. In the last one:"
+        super().__init__("\n".join([head, *(f"  {p.path or p.where}: {p.what}. {p.fix}" for p in self.problems)]))
+
+    @property
+    def retryable(self) -> bool:
+        return True
+
+
 class SessionConflictError(FalaiError):
     """A save lost: the stored version is not the expected one (B-15.5, P-7).
 
@@ -172,6 +197,14 @@ class InvalidSessionError(FalaiError):
             f"[InvalidSessionError] session {_quoted(session_id)}: {why}. "
             "Repair the row or delete it; it is never replaced by a fresh session."
         )
+
+
+def words_of(thing: object) -> str:
+    """What an exception, or another object, says of itself; the name of its class when that is nothing or raises."""
+    try:
+        return str(thing) or type(thing).__name__
+    except Exception:  # noqa: BLE001  # an author's or a library's `__str__` must not hide what happened
+        return type(thing).__name__
 
 
 def _quoted(text: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents, ToolAnnotations
 
 app = MCPServer("orders")
@@ -73,6 +74,11 @@ def words() -> list[Any]:
 @app.tool()
 def environment(name: str) -> str:
     return os.environ.get(name, "absent")
+
+
+@app.tool()
+def quote_secrets() -> None:
+    raise ToolError(f"refused: {os.environ['SHOP_TOKEN']}, then Bearer abc123def456")
 
 
 @app.tool()

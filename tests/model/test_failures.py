@@ -89,3 +89,14 @@ def test_the_outcome_passes_on_the_latest_time() -> None:
     assert outcome_of(ProviderError("x", kind="quota"), 100) == ("provider-quota", False, None)
     assert outcome_of(ProviderError("x", kind="quota", retry_after_ms=5), 100) == ("provider-quota", True, 105)
     assert outcome_of(ProviderError("x", kind="context", reset_at_ms=7), 100) == ("provider-context", False, 7)
+
+
+def test_a_failure_without_words_has_the_name_of_its_class() -> None:
+    """An exception whose `__str__` raises is classified like any other."""
+
+    class SpeechlessTimeoutError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    failure = classify(SpeechlessTimeoutError())
+    assert (str(failure), failure.kind) == ("SpeechlessTimeoutError", "timeout")

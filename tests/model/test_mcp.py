@@ -102,6 +102,13 @@ async def test_what_the_server_refuses_is_read_by_the_model(tools: list[Tool]) -
     assert "number" in json.loads(await _read(tools, "find_order"))["error"]
 
 
+async def test_a_secret_that_a_server_quotes_is_not_read() -> None:
+    """Neither what is given to it as a secret, nor what looks like one."""
+    async with mcp_tools(COMMAND, env={"SHOP_TOKEN": "tok-without-shape"}, timeout=60) as tools:
+        told = await _read(tools, "quote_secrets")
+    assert "refused: [secret], then Bearer [secret]" in json.loads(told)["error"]
+
+
 async def test_what_the_author_may_set() -> None:
     """Which tools, by the server's names; a prefix that keeps servers apart; how much is read of a result."""
     async with mcp_tools(COMMAND, allow=["orders.cancel", "nothing"], prefix="shop.", max_result_size_chars=5) as tools:

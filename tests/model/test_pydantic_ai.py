@@ -250,7 +250,7 @@ async def _with_profile(profile: dict[str, Any], *answers: Answer) -> AsyncItera
     from pydantic_ai.providers.openai import OpenAIProvider
 
     with chat_server(answers) as server:
-        provider = OpenAIProvider(base_url=server.base_url, api_key="k")
+        provider = OpenAIProvider(base_url=server.base_url, api_key="made-up-by-the-host")
         upstream: Any = OpenAIChatModel("other", provider=provider, profile=profile)
         async with upstream:
             yield PydanticAIModel(upstream, retries=0), server
@@ -427,6 +427,27 @@ async def test_a_host_s_model_object_stays_open() -> None:
         await model.aclose()
         assert (await model.complete(REQUEST)).structured == {"message": "Hi"}
     assert len(server.requests) == 2
+
+
+async def test_a_quoted_key_of_a_host_s_model_object_reaches_nobody() -> None:
+    """The key that it was built with is known, and so are the headers of the settings and a key of the environment."""
+    async with _with_profile({}, fails(401, "made-up-by-the-host is wrong")) as (model, _):
+        with pytest.raises(ProviderError, match=r"\[secret\] is wrong"):
+            await model.complete(REQUEST)
+    headers = {"settings": {"extra_headers": {"x-tenant": "tenant.secret"}}}
+    async with connected(CHAT, fails(403, "not tenant.secret"), **headers) as (model, _):
+        with pytest.raises(ProviderError, match=r"not \[secret\]"):
+            await model.complete(REQUEST)
+
+
+async def test_a_quoted_key_of_the_environment_reaches_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the one that the model was made with."""
+    monkeypatch.setenv("MISTRAL_API_KEY", "aKeyWithoutAnyShape")
+    form = CHAT
+    async with connected(form, fails(401, "aKeyWithoutAnyShape?"), model="mistral:x", api_key=None) as (model, _):
+        with pytest.raises(ProviderError) as caught:
+            await model.complete(REQUEST)
+    assert "aKeyWithoutAnyShape" not in f"{caught.value} {caught.value.body}"
 
 
 def test_a_model_object_takes_no_other_address() -> None:

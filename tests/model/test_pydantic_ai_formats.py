@@ -323,6 +323,18 @@ async def test_each_failure_has_its_kind(form: Format) -> None:
 
 
 @each
+async def test_a_quoted_key_reaches_nobody(form: Format) -> None:
+    """Providers quote the key that they refuse: neither words nor body have it, whatever its shape (M-19.1)."""
+    quoted = "Incorrect API key provided: made.up-key, once sk-live0123456789, by Bearer abc123def456"
+    async with connected(form, *[fails(401, quoted) for _ in range(2)], api_key="made.up-key") as (model, _):
+        for failure in (await _settled(model.complete(REQUEST)), await _settled(streamed(model))):
+            told = f"{failure} {failure.body}"
+            assert failure.kind == "auth"
+            assert "[secret], once [secret], by Bearer [secret]" in told
+            assert not any(secret in told for secret in ("made.up-key", "sk-live", "abc123"))
+
+
+@each
 async def test_a_garbled_body_is_an_overload(form: Format) -> None:
     """A body that is no answer never gets past the port as another exception; another try may help."""
     bodies = [b"", b"not json", b"[]", b"{}", b'{"choices": [{}]}', b'{"output": 3}', b'{"content": 7}']

@@ -203,6 +203,19 @@ async def test_a_nameless_exception_has_at_least_its_kind() -> None:
     assert await _error(_use(handler=handler)) == {"error": "KeyError"}
 
 
+async def test_an_exception_without_words_has_its_kind() -> None:
+    """What raises when it is put into words is still only the tool's failure."""
+
+    class SpeechlessError(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    def handler(args: Any, ctx: Any) -> None:
+        raise SpeechlessError
+
+    assert await _error(_use(handler=handler)) == {"error": "SpeechlessError"}
+
+
 async def test_cancelling_the_turn_cancels_its_tools() -> None:
     """Cancellation is no tool's failure: it goes out, and every running tool is stopped."""
     stopped: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -198,6 +198,13 @@ def test_an_action_may_be_asynchronous():
     assert _acting(later)[1].outcomes[0].detail == "later"
 
 
+class SpeechlessError(Exception):
+    """An exception that cannot be put into words."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
 @pytest.mark.parametrize(
     ("result", "line", "detail", "text"),
     [
@@ -219,6 +226,8 @@ def test_an_action_may_be_asynchronous():
         (failed("no"), "do/failed/action-failed", "no", "failed"),
         (RuntimeError("it broke"), "do/failed/action-failed", "it broke", "failed"),
         (RuntimeError(), "do/failed/action-failed", "RuntimeError", "failed"),
+        (SpeechlessError(), "do/failed/action-failed", "SpeechlessError", "failed"),
+        (failed(cast(Any, SpeechlessError())), "do/failed/action-failed", "SpeechlessError", "failed"),
         (None, "do/failed/action-failed", 'action "act" returned no usable result', "failed"),
         ("ok", "do/failed/action-failed", 'action "act" returned no usable result', "failed"),
         ({}, "do/failed/action-failed", 'action "act" returned no usable result', "failed"),

@@ -22,7 +22,7 @@ from falai.cli.chatfile import ChatFile
 from falai.cli.clock import ShiftedClock
 from falai.cli.records import TurnRecord, record_of
 from falai.cli.words import shortened, why_provider_failed
-from falai.errors import FalaiError, ProviderError, SessionConflictError
+from falai.errors import FalaiError, ProviderError, SessionConflictError, words_of
 from falai.session.dates import iso, to_ms
 from falai.session.model import Session, StepOutcome
 from falai.turn.result import TurnResult
@@ -230,7 +230,7 @@ def _in_words(error: Exception) -> str:
         case sqlite3.Error():
             return f"The chat's file cannot be used: {error}."
         case _:
-            return f"The agent's own code raised {type(error).__name__}: {error}."
+            return f"The agent's own code raised {type(error).__name__}: {words_of(error)}."
 
 
 def _refuse_failed(result: TurnResult) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from falai.errors import words_of
 from falai.flow.plan import FieldPlan
 from falai.session.jsontext import json_text, whole
 
@@ -122,7 +123,7 @@ def _validated(validate: Callable[[Any], Any], value: Any) -> Coerced:
         try:
             return Coerced(validate(spelling))
         except Exception as error:  # noqa: BLE001  # a validation that raises refuses the value (F-19.3)
-            reason = str(error) or type(error).__name__
+            reason = words_of(error)
     return Coerced(code="bad-value", reason=reason)
 
 

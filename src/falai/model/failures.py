@@ -7,12 +7,13 @@ so no vendor's library is imported to know its exceptions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
-from falai.errors import ProviderError, ProviderErrorKind
+from falai.errors import ProviderError, ProviderErrorKind, words_of
+from falai.model.redaction import without_secrets
 from falai.model.waits import stated_waits
 from falai.session.jsontext import json_text
 
@@ -88,20 +89,24 @@ class _Facts:
         return self.status is None or self.status < 500
 
 
-def classify(error: BaseException, provider: str = "", *, now_ms: int | None = None) -> ProviderError:
+def classify(
+    error: BaseException, provider: str = "", *, now_ms: int | None = None, secrets: Collection[str] = ()
+) -> ProviderError:
     """The failure as a `ProviderError`: one stays as it is, anything else is wrapped (M-19.3, M-19.4).
 
-    `now_ms` is needed for an instant that the provider states as seen from now (M-19.6).
+    `now_ms` is needed for an instant that the provider states as seen from now (M-19.6). Its words and
+    its body are without `secrets` and what looks like one: providers quote the key that they refuse.
     """
     if isinstance(error, ProviderError):
-        return error
+        return _scrubbed(error, secrets)
     status = _status(error)
     body = _body(error)
-    facts = _Facts(error, status, f"{error}\n{body or ''}")
+    words = words_of(error)
+    facts = _Facts(error, status, f"{words}\n{body or ''}")
     headers = _headers(error)
     waits = stated_waits(headers, body or "", now_ms, _seconds(error))
     wrapped = ProviderError(
-        str(error) or type(error).__name__,
+        without_secrets(words, secrets),
         provider=provider,
         kind=_kind(facts),
         status=status,
@@ -110,7 +115,7 @@ def classify(error: BaseException, provider: str = "", *, now_ms: int | None = N
         reset_at_ms=waits.reset_at_ms,
         window=waits.window,
         should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower()),
-        body=body,
+        body=body and without_secrets(body, secrets),
     )
     wrapped.__cause__ = error
     return wrapped
@@ -123,6 +128,15 @@ def outcome_of(error: Exception, now_ms: int) -> tuple[str, bool, int | None]:
     if failure.retry_after_ms is not None:
         stated.append(now_ms + failure.retry_after_ms)
     return _CODES.get(failure.kind, "provider-unavailable"), failure.retryable, max(stated, default=None)
+
+
+def _scrubbed(error: ProviderError, secrets: Collection[str]) -> ProviderError:
+    said, words = words_of(error), without_secrets(words_of(error), secrets)
+    if words != said:
+        error.args = (words,)
+    if error.body is not None:
+        error.body = without_secrets(error.body, secrets)
+    return error
 
 
 def _kind(facts: _Facts) -> ProviderErrorKind:
@@ -150,7 +164,7 @@ def _broke_off(error: BaseException) -> bool:
     if not _TRANSPORT.isdisjoint(_names(error)):
         return True
     # An error with a status got its answer: what the text says happened behind the provider.
-    return _status(error) is None and _TRANSPORT_TEXT.search(str(error)) is not None
+    return _status(error) is None and _TRANSPORT_TEXT.search(words_of(error)) is not None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -19,8 +19,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
+from falai.errors import words_of
 from falai.flow.functions import Tool
 from falai.flow.handlers import ToolContext, ToolResult
+from falai.model.redaction import without_secrets
 from falai.session.jsontext import is_object
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["mcp_tools"]
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+_SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 _PAGES: Final = 100
 
 T = TypeVar("T")
@@ -60,7 +63,8 @@ async def mcp_tools(
     """
     if find_spec("mcp") is None:
         raise ImportError('tools of MCP servers need the package mcp: run pip install "falai[mcp]"')
-    connection = _Connection(_opener(server, env, headers, timeout), _label(server), timeout)
+    secrets = _secrets(env or {}, headers or {})
+    connection = _Connection(_opener(server, env, headers, timeout), _label(server), timeout, secrets)
     try:
         listed = _allowed(await connection.ask(_list), allow, connection.label)
         yield [_tool(connection, *named, max_result_size_chars) for named in _named(listed, prefix, connection.label)]
@@ -78,8 +82,9 @@ class ConnectionLostError(ConnectionError):
 class _Connection:
     """The way to one server, made again when it broke."""
 
-    def __init__(self, opener: Callable[[], Client], label: str, timeout: float) -> None:
+    def __init__(self, opener: Callable[[], Client], label: str, timeout: float, secrets: Collection[str]) -> None:
         self.label = label
+        self.secrets = secrets
         self._opener = opener
         self._timeout = timeout
         self._loop = asyncio.get_running_loop()
@@ -111,15 +116,16 @@ class _Connection:
             raise RuntimeError(f"the tools of {self.label} belong to the event loop in which they were opened")
         self._links = [link for link in self._links if not link.ended]
         if not self._links or self._links[-1].broken:
-            self._links.append(_Link(self._opener(), self.label, self._timeout))
+            self._links.append(_Link(self._opener(), self.label, self._timeout, self.secrets))
         return self._links[-1]
 
 
 class _Link:
     """One open connection and the task that holds it: a broken one cancels its own task and no other."""
 
-    def __init__(self, client: Client, label: str, timeout: float) -> None:
+    def __init__(self, client: Client, label: str, timeout: float, secrets: Collection[str]) -> None:
         self._client = client
+        self._secrets = secrets
         self._label = label
         self._timeout = timeout
         self._opened = asyncio.get_running_loop().create_future()
@@ -166,7 +172,7 @@ class _Link:
         self._over.set()
         self._task.cancel()
         why = f"no answer within {self._timeout:g} s" if self._error is None else _reason(self._error)
-        return ConnectionError(f"{self._label} cannot be reached: {why}")
+        return ConnectionError(f"{self._label} cannot be reached: {without_secrets(why, self._secrets)}")
 
     async def close(self) -> None:
         """Ends the connection; a command that was started is stopped."""
@@ -188,7 +194,7 @@ def _reason(error: BaseException) -> str:
     """The first thing that went wrong: transports raise groups of groups."""
     if isinstance(error, BaseExceptionGroup):
         return _reason(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
-    return str(error) or type(error).__name__
+    return words_of(error)
 
 
 def _opener(
@@ -219,6 +225,11 @@ async def _http(url: str, headers: Mapping[str, str], timeout: float) -> AsyncGe
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams
+
+
+def _secrets(env: Mapping[str, str], headers: Mapping[str, str]) -> list[str]:
+    """What a server may quote and nobody should read: each header, and the variables that are named as a secret."""
+    return [*headers.values(), *(value for name, value in env.items() if _SECRET.search(name))]
 
 
 def _label(server: str | Sequence[str]) -> str:
@@ -268,7 +279,7 @@ def _tool(connection: _Connection, id: str, tool: wire.Tool, max_result_size_cha
     async def handle(_ctx: ToolContext[Any], /, **arguments: Any) -> ToolResult:
         result = await connection.ask(lambda client: client.call_tool(tool.name, arguments), repeat=repeat)
         if result.is_error:
-            raise RuntimeError(_text(result.content) or "the tool failed")
+            raise RuntimeError(without_secrets(_text(result.content), connection.secrets) or "the tool failed")
         return ToolResult(_value(result))
 
     return Tool(

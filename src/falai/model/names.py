@@ -5,12 +5,13 @@ Nothing heavy is imported for that: whether an extra is installed, the import sy
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Any, Final, cast
 
 from falai.model.port import Model
 
-__all__ = ["PREFIXES", "check_name", "resolve_model"]
+__all__ = ["KEYS", "PREFIXES", "check_name", "key_of", "resolve_model"]
 
 PREFIXES: Final = {
     "openai": "openai",
@@ -26,6 +27,21 @@ PREFIXES: Final = {
     "mistral": "openai",
 }
 """The provider's prefix, and the package that has to be installed for it."""
+
+KEYS: Final = {
+    "openai": ("OPENAI_API_KEY",),
+    "openai-chat": ("OPENAI_API_KEY",),
+    "openai-responses": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "zai": ("ZAI_API_KEY",),
+    "ollama": ("OLLAMA_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+}
+"""The environment variables that hold a provider's key, by prefix; the first one that is set counts."""
 
 _EXTRAS: Final = {
     "openai": 'pip install "falai[openai]"',
@@ -78,6 +94,11 @@ def check_name(model: str) -> None:
     missing = next((part for part in ("pydantic_ai", package) if not _is_installed(part)), None)
     if missing is not None:
         raise ImportError(f'the model "{model}" needs the package {missing}: run {_EXTRAS[package]}')
+
+
+def key_of(model: str) -> str | None:
+    """The key that the environment holds for a model's provider."""
+    return next((key for name in KEYS[model.partition(":")[0]] if (key := os.environ.get(name))), None)
 
 
 def _is_upstream(model: object) -> bool:

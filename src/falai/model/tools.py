@@ -11,11 +11,13 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from falai.errors import words_of
 from falai.flow.handlers import ToolResult
 from falai.flow.plan import ToolPlan
 from falai.log import line
 from falai.model.effects import ToolAnswer, ToolUse, UseTools
 from falai.model.jsontext import as_object
+from falai.model.redaction import without_secrets
 from falai.session.jsontext import json_text, to_plain
 
 __all__ = ["batches", "run_tools", "use_tool"]
@@ -93,7 +95,7 @@ def _raised(tool: ToolPlan, call: ToolUse, error: BaseException) -> ToolAnswer:
     detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
     extra = line("tool.raised", call.context.run, function=tool.id)
     _LOG.warning("tool %s raised %s", tool.id, kind, exc_info=detail, extra=extra)
-    return _refused(kind, str(error) or kind)
+    return _refused(kind, without_secrets(words_of(error)))
 
 
 async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:

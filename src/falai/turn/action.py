@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from falai.errors import words_of
 from falai.flow.definition import Do
 from falai.flow.durations import is_duration, parse_duration
 from falai.flow.handlers import ActionContext, ActionResult
@@ -63,7 +64,7 @@ def _act(turn: Turn, run: Run, name: str, step: Do) -> Generator[Effect, Any, Do
     try:
         raw = yield Act(action, parameters, _context(turn, run))
     except Exception as error:  # noqa: BLE001  whatever an action raises is its failure (T-11.13)
-        return Done("failed", str(error) or type(error).__name__)
+        return Done("failed", words_of(error))
     return read_result(action, raw)
 
 
@@ -121,7 +122,7 @@ def _words(value: Any) -> str | None:
     try:
         plain = to_plain(value)
     except TypeError:
-        return str(value)
+        return words_of(value)
     return plain if plain is None or isinstance(plain, str) else json_text(plain)
 
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from falai.errors import ProviderError
 from falai.model.failures import classify
-from falai.model.names import check_name
+from falai.model.names import check_name, key_of
 from falai.model.port import ModelChunk, ModelReply, ModelRequest
 from falai.model.pydantic_ai.attempts import Attempts, Pace
 
@@ -155,7 +155,8 @@ class PydanticAIModel:
 
     def _failure(self, number: int, error: Exception) -> ProviderError:
         """What an attempt failed with. What nothing names came out of a garbled answer: theirs (M-19.5)."""
-        failure = classify(error, self._name(number), now_ms=self._pace.now_ms())
+        secrets = _secrets(self._models[number], self._options)
+        failure = classify(error, self._name(number), now_ms=self._pace.now_ms(), secrets=secrets)
         if failure.kind == "unknown":
             failure.kind = "invalid" if _is_misuse(error) else "overload"
         return failure
@@ -165,6 +166,16 @@ def _made(model: str | Upstream, options: Options) -> Line:
     from falai.model.pydantic_ai.line import Line  # heavy: the library takes over a second
 
     return Line.to(model, options)
+
+
+def _secrets(model: str | Upstream, options: Options) -> list[str]:
+    """The key that the model was made with, and what its own headers hold: a provider may quote them."""
+    if isinstance(model, str):
+        key = options.api_key or key_of(model)
+    else:
+        key = getattr(getattr(model.provider, "client", None), "api_key", None)  # of each SDK that shows it
+    headers: Mapping[str, Any] = options.settings.get("extra_headers") or {}
+    return [secret for secret in (key, *headers.values()) if isinstance(secret, str)]
 
 
 def _names(model: str | Upstream, backups: Sequence[str], base_url: str | None) -> list[str | Upstream]:

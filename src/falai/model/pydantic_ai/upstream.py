@@ -16,6 +16,7 @@ from pydantic_ai.models import infer_model
 from pydantic_ai.providers import infer_provider_class
 
 from falai.errors import ProviderError, ProviderErrorKind
+from falai.model.names import KEYS, key_of
 from falai.model.pydantic_ai.model import Options
 
 __all__ = ["upstream"]
@@ -29,23 +30,20 @@ class _Compatible:
     """A service that speaks OpenAI's chat completions, and in what its servers differ."""
 
     base_url: str | None
-    key: str
     profile: dict[str, Any]
 
 
-_ANY: Final = _Compatible(None, "OPENAI_API_KEY", {})
+_ANY: Final = _Compatible(None, {})
 _COMPATIBLE: Final = {
     "openai": _ANY,
     "openai-chat": _ANY,
     # Groq enforces no schema in a stream or beside tools, so the answer travels in a tool there.
     "groq": _Compatible(
         "https://api.groq.com/openai/v1",
-        "GROQ_API_KEY",
         {"supports_json_schema_output": False, "openai_supports_strict_tool_definition": False},
     ),
     "mistral": _Compatible(
         "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
         {"tool_call_id_length": 9, "openai_chat_supports_max_completion_tokens": False},
     ),
 }
@@ -80,9 +78,9 @@ def _compatible(prefix: str, name: str, options: Options) -> Upstream | None:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-    key = options.api_key or os.environ.get(service.key)
+    key = options.api_key or key_of(f"{prefix}:{name}")
     if key is None and options.base_url is None:
-        raise UserError(f"Set the `{service.key}` environment variable or pass `api_key`")
+        raise UserError(f"Set the `{KEYS[prefix][0]}` environment variable or pass `api_key`")
     provider = OpenAICompatibleProvider(
         prefix if service.base_url else "compatible",  # not "openai": its prices are not this server's
         base_url=base_url,

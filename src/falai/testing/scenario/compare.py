@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from falai.errors import words_of
 from falai.session.dates import iso, to_ms
 from falai.session.jsontext import json_equal, json_text
 from falai.testing.scenario.match import Mismatch, is_list, mismatches, shown
@@ -48,14 +49,14 @@ def error_mismatches(expected: Mapping[str, Any] | None, error: Exception, what:
     """What was raised against `{type, code?, message?}`; without it, nothing was to be raised by `what`."""
     name = type(error).__name__
     if expected is None:
-        yield Mismatch("error", f"{what} without an error", f"{name}: {error}")
+        yield Mismatch("error", f"{what} without an error", f"{name}: {words_of(error)}")
         return
     if expected["type"] not in (cls.__name__ for cls in type(error).__mro__):
-        yield Mismatch("error.type", expected["type"], f"{name}: {error}")
+        yield Mismatch("error.type", expected["type"], f"{name}: {words_of(error)}")
     if "code" in expected:
         yield from mismatches(expected["code"], getattr(error, "code", None), "error.code")
     if "message" in expected:
-        yield from mismatches(expected["message"], str(error), "error.message")
+        yield from mismatches(expected["message"], words_of(error), "error.message")
 
 
 def script_mismatches(script: Sequence[Mapping[str, Any]], calls: Sequence[Call]) -> Iterator[Mismatch]:
