@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from falai.model.decoder import StreamingMessageDecoder
+    from falai.model.drafting import Draft, draft_flow
     from falai.model.fallback import FallbackModel
     from falai.model.history import (
         assistant_item,
@@ -29,17 +30,19 @@ if TYPE_CHECKING:
     from falai.model.pydantic_ai import PydanticAIModel
 
 __all__ = [
-    "FallbackModel", "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel",
-    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "assistant_item", "events_to_history",
+    "Draft", "FallbackModel", "LexicalModel", "Model", "ModelChunk", "ModelReply", "ModelRequest", "PydanticAIModel",
+    "StreamingMessageDecoder", "ToolCall", "ToolSpec", "Usage", "assistant_item", "draft_flow", "events_to_history",
     "history_to_events", "mcp_tools", "resolve_model", "salvage_json", "system_item", "tool_item", "user_item",
 ]  # fmt: skip
 
 _HOMES: Final = {
+    "Draft": "drafting",
     "FallbackModel": "fallback",
     "LexicalModel": "lexical",
     "PydanticAIModel": "pydantic_ai",
     "StreamingMessageDecoder": "decoder",
     "assistant_item": "history",
+    "draft_flow": "drafting",
     "events_to_history": "history",
     "history_to_events": "history",
     "mcp_tools": "mcp",

@@ -11,11 +11,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from falai.model.tasks import SpeakTask, SummaryTask, UnderstandTask
+from falai.model.tasks import DraftTask, SpeakTask, SummaryTask, UnderstandTask
 
 __all__ = ["Model", "ModelChunk", "ModelReply", "ModelRequest", "SchemaName", "ToolCall", "ToolSpec", "Usage"]
 
-SchemaName = Literal["understand", "speak", "summary"]
+SchemaName = Literal["understand", "speak", "summary", "flow"]
+"""Which call it is (M-1.5); `flow` is none of a turn: it writes a flow (S-60)."""
 HistoryItem = Mapping[str, Any]
 """An item of M-14.1, as a mapping with wire names."""
 
@@ -67,7 +68,7 @@ class ModelRequest:
     history: Sequence[HistoryItem]
     context: Any
     schema: Mapping[str, Any]
-    task: UnderstandTask | SpeakTask | SummaryTask
+    task: UnderstandTask | SpeakTask | SummaryTask | DraftTask
     tools: tuple[ToolSpec, ...] = ()
     max_output_tokens: int | None = None
 

@@ -16,13 +16,13 @@ from falai.flow.plan import AgentPlan, FieldPlan
 from falai.flow.templates import Roots
 from falai.flow.values import is_known
 from falai.model.quoting import literal, name, written
-from falai.model.tasks import FieldTask, Known, Today
+from falai.model.tasks import FieldTask, Known, ParamTask, Today
 from falai.session.dates import from_ms
 from falai.session.jsontext import json_text
 
 __all__ = [
-    "Prefix", "field_line", "identity", "joined", "known_facts", "known_section", "prefix", "section", "today",
-    "today_section",
+    "Prefix", "field_line", "identity", "joined", "known_facts", "known_section", "param_line", "prefix", "section",
+    "today", "today_section",
 ]  # fmt: skip
 
 _FORMATS: Final = {
@@ -102,6 +102,12 @@ def known_section(known: Iterable[Known]) -> str:
 def field_line(field: FieldTask) -> str:
     """Key, type, options and description of a field (M-11.4); of a richer type also how it is written."""
     return _field_line(field.key, field.type, field.format, field.enum, field.description)
+
+
+def param_line(param: ParamTask) -> str:
+    """The same for a parameter; for a list also the type of its items."""
+    kind = f"{param.type} of {param.items}" if param.items else param.type
+    return field_line(FieldTask(param.name, param.name, kind, param.enum, param.description))
 
 
 @lru_cache(maxsize=2048)  # a field is the same in every turn

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 __all__ = [
-    "Acted", "BranchTask", "Corrected", "FieldTask", "FloorTask", "FlowTask", "InstructionTask", "Known", "ParamTask", "Refused",
-    "Said", "SpeakTask", "SummaryTask", "Today", "UnderstandTask",
+    "Acted", "ActionTask", "BranchTask", "Corrected", "DraftTask", "FieldTask", "FloorTask", "FlowTask", "InstructionTask",
+    "Known", "NameTask", "ParamTask", "Refused", "Rejected", "Said", "SpeakTask", "SummaryTask", "Today", "UnderstandTask",
 ]  # fmt: skip
 
 
@@ -44,13 +44,14 @@ class FieldTask(msgspec.Struct, frozen=True):
 
 
 class ParamTask(msgspec.Struct, frozen=True):
-    """A value to read when a mention is true (M-4.6); `items` is a list's item type."""
+    """A value to read when a mention is true (M-4.6), or to give to an action; `items` is a list's item type."""
 
     name: str
     type: str
     enum: tuple[Any, ...] | None = None
     description: str | None = None
     items: str | None = None
+    optional: bool = False
 
 
 class FlowTask(msgspec.Struct, frozen=True):
@@ -178,3 +179,40 @@ class SummaryTask(msgspec.Struct, frozen=True, kw_only=True):
     """Sum up the older part of a history (M-15.5)."""
 
     items: tuple[Mapping[str, Any], ...]
+
+
+class NameTask(msgspec.Struct, frozen=True):
+    """An event, a condition or a flow that a new flow may name; `about` is blank where nobody said what it is for."""
+
+    name: str
+    about: str = ""
+
+
+class ActionTask(msgspec.Struct, frozen=True):
+    """An action that a new flow may call."""
+
+    name: str
+    about: str
+    params: tuple[ParamTask, ...]
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """The last answer, and what is to be mended in it. `valid`: it could run as it is."""
+
+    answer: str
+    problems: tuple[str, ...]
+    valid: bool
+
+
+class DraftTask(msgspec.Struct, frozen=True, kw_only=True):
+    """Write a flow (S-60). `language` `None`: that of the request. `taken`: ids that the flow must not have."""
+
+    request: str
+    language: str | None
+    fields: tuple[FieldTask, ...]
+    actions: tuple[ActionTask, ...]
+    events: tuple[NameTask, ...]
+    conditions: tuple[NameTask, ...]
+    flows: tuple[NameTask, ...]
+    taken: tuple[str, ...]
+    rejected: Rejected | None = None

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from falai.model.quoting import fenced, literal, name
-from falai.model.sections import field_line, joined, known_section, section, today_section
-from falai.model.tasks import BranchTask, FieldTask, FloorTask, FlowTask, ParamTask, UnderstandTask
+from falai.model.sections import field_line, joined, known_section, param_line, section, today_section
+from falai.model.tasks import BranchTask, FieldTask, FloorTask, FlowTask, UnderstandTask
 
 __all__ = ["understand_prompt"]
 
@@ -112,14 +112,8 @@ def _body(flow: FlowTask, fits: str, rules_out: str) -> str:
     lines = [_title(flow)]
     lines += [f"   - {fits}: {phrase}" for phrase in flow.matches]
     lines += [f"   - {rules_out}: {phrase}" for phrase in flow.exclusions]
-    lines += [f"   - read {_param(param)}" for param in flow.extract]
+    lines += [f"   - read {param_line(param)}" for param in flow.extract]
     return "\n".join(lines)
-
-
-def _param(param: ParamTask) -> str:
-    kind = f"{param.type} of {param.items}" if param.items else param.type
-    as_field = FieldTask(param.name, param.name, kind, param.enum, param.description)
-    return field_line(as_field)
 
 
 def _branches(branches: Iterable[BranchTask]) -> str:

@@ -8,16 +8,19 @@ replacement for a language model, and says so to customers.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Final
 
+from falai.errors import ProviderError
 from falai.model.lexical.judging import judge
 from falai.model.lexical.sentences import SENTENCES, Language, language_of
 from falai.model.lexical.speaking import reply
 from falai.model.port import ModelChunk, ModelReply, ModelRequest
-from falai.model.tasks import SpeakTask, SummaryTask, UnderstandTask
+from falai.model.tasks import DraftTask, SpeakTask, SummaryTask, UnderstandTask
 from falai.session.jsontext import json_text
 
 __all__ = ["LexicalModel"]
+
+_NO_AUTHOR: Final = "the lexical model cannot write flows: that takes a language model, such as openai:gpt-5-mini"
 
 
 class LexicalModel:
@@ -36,8 +39,10 @@ class LexicalModel:
         return "lexical"
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply; it needs no waiting and does not fail."""
+        """The reply; it needs no waiting. Raises `ProviderError` when a flow is to be written, and only then."""
         task = request.task
+        if isinstance(task, DraftTask):
+            raise ProviderError(_NO_AUTHOR, provider=self.name, kind="invalid")
         if isinstance(task, SummaryTask):
             return ModelReply(message=_digest(task), model=self.name)
         envelope = self._envelope(task, request)

@@ -1,0 +1,194 @@
+"""Asks for a flow, judges what comes, and asks again with what was found: at most as often as was said (S-61)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any, Final
+
+from msgspec.structs import replace as with_rejected
+
+from falai.errors import DraftError, FlowConfigurationError, Problem, ProviderError
+from falai.flow.places import Finding, Notice, flow_place, is_object
+from falai.flow.spec import check_flow, from_spec, to_spec
+from falai.flow.specschema import flow_spec_schema
+from falai.flow.wire import to_wire
+from falai.model.drafting.guide import GUIDE
+from falai.model.drafting.naming import Names, Naming, naming
+from falai.model.drafting.prompt import draft_prompt
+from falai.model.failures import classify
+from falai.model.jsontext import salvage_json
+from falai.model.names import resolve_model
+from falai.model.port import Model, ModelReply, ModelRequest, Usage
+from falai.model.tasks import DraftTask, Rejected
+from falai.session.jsontext import json_text, quoted
+
+__all__ = ["Attempt", "Draft", "draft_flow"]
+
+_NO_OBJECT: Final = Problem("not-an-object", "flow", "the answer holds no JSON object", "Answer with the flow as JSON")
+_CUT: Final = Problem(
+    "not-an-object", "flow", "the answer was cut off at the limit of output tokens", "Write a shorter flow"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call: the model's reply, the object in it as it came, and what was found in that.
+
+    Without `problems` it is a flow that can run; `notices` never stop one.
+    """
+
+    reply: ModelReply
+    spec: Mapping[str, Any] | None
+    problems: tuple[Problem, ...]
+    notices: tuple[Notice, ...]
+
+    @property
+    def answer(self) -> str:
+        """The spec as JSON text; where there is none, what the model wrote."""
+        return self.reply.message if self.spec is None else json_text(self.spec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A flow that holds: `spec` is ready to be stored (S-62), `notices` are for people to read."""
+
+    spec: dict[str, Any]
+    notices: tuple[Notice, ...]
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The notices as sentences, like those of `validate_flow`."""
+        return [notice.text for notice in self.notices]
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of all attempts; `None` when the provider counted none."""
+        return usage_of(self.attempts)
+
+
+async def draft_flow(
+    model: Model | str,
+    request: str,
+    names: Names,
+    *,
+    language: str | None = None,
+    taken: Collection[str] = (),
+    tries: int = 3,
+    watch: Callable[[Attempt], None] | None = None,
+) -> Draft:
+    """Lets a model write the flow that a person asked for, in their words, and proves it (S-59 to S-63).
+
+    `names` is `agent.plan`, or the registries of `validate_flow`: the flow names nothing else.
+    `language` is that of the texts; without it the agent's, else that of the request. `taken` are
+    ids that the flow must not have, beside those of the agent's flows. The model is asked at most
+    `tries` times: again with all problems while the flow is not valid, and once with the warnings
+    of a valid one, which is kept if that makes it no better. `watch` sees each attempt when it is judged.
+
+    Raises `DraftError`, with the last spec and its problems, when no attempt was valid;
+    `ProviderError` when a call failed before there was a valid one; `FlowConfigurationError` when the
+    definitions of `names` are wrong; `ValueError` for a blank request and for `tries` below 1.
+    """
+    if not request.strip() or tries < 1:
+        raise ValueError("a blank request asks for no flow" if tries >= 1 else f"tries is {tries}: pass at least 1")
+    known = naming(names)
+    work = _Writing(resolve_model(model), known, known.task(request, language, taken), watch)
+    best = await work.best(tries)
+    if best is None:
+        last = work.attempts[-1]
+        raise DraftError(last.problems, spec=last.spec, attempts=tuple(work.attempts))
+    return Draft(spec=to_spec(from_spec(best.spec or {})), notices=best.notices, attempts=tuple(work.attempts))
+
+
+def usage_of(attempts: Collection[Attempt]) -> Usage | None:
+    """The tokens of some attempts; `None` when none was counted (M-16.3)."""
+    counted = [attempt.reply.usage for attempt in attempts if attempt.reply.usage is not None]
+    return reduce(add, counted) if counted else None
+
+
+class _Writing:
+    """One drafting: the attempts so far."""
+
+    def __init__(self, model: Model, names: Naming, task: DraftTask, watch: Callable[[Attempt], None] | None) -> None:
+        self._model = model
+        self._names = names
+        self._task = task
+        self._watch = watch
+        self._schema = flow_spec_schema(names.registries)
+        self.attempts: list[Attempt] = []
+
+    async def best(self, tries: int) -> Attempt | None:
+        """The first valid attempt, or the one after it when that has fewer warnings; `None` when none was valid."""
+        task = self._task
+        while len(self.attempts) < tries:
+            attempt = await self._attempt(task)
+            if not attempt.problems:
+                return await self._better(attempt) if attempt.notices and len(self.attempts) < tries else attempt
+            task = with_rejected(task, rejected=_rejected(attempt))
+        return None
+
+    async def _better(self, valid: Attempt) -> Attempt:
+        try:
+            other = await self._attempt(with_rejected(self._task, rejected=_rejected(valid)))
+        except ProviderError:  # what is there holds without it
+            return valid
+        return other if not other.problems and len(other.notices) < len(valid.notices) else valid
+
+    async def _attempt(self, task: DraftTask) -> Attempt:
+        try:
+            reply = await self._model.complete(self._request(task))
+        except Exception as error:
+            raise classify(error, self._model.name) from error
+        attempt = _judged(reply, self._names, task.taken)
+        self.attempts.append(attempt)
+        if self._watch is not None:
+            self._watch(attempt)
+        return attempt
+
+    def _request(self, task: DraftTask) -> ModelRequest:
+        return ModelRequest(
+            schema_name="flow",
+            prompt=draft_prompt(task),
+            system=GUIDE,
+            history=(),
+            context=None,
+            schema=self._schema,
+            task=task,
+        )
+
+
+def _judged(reply: ModelReply, names: Naming, taken: Collection[str]) -> Attempt:
+    spec = reply.structured if is_object(reply.structured) else salvage_json(reply.message)
+    if spec is None:
+        found: list[Finding] = [_CUT if reply.finish_reason == "length" else _NO_OBJECT]
+    else:
+        found = list(_findings(spec, names, taken))
+    return Attempt(
+        reply=reply,
+        spec=spec,
+        problems=tuple(finding for finding in found if isinstance(finding, Problem)),
+        notices=tuple(finding for finding in found if isinstance(finding, Notice)),
+    )
+
+
+def _findings(spec: Mapping[str, Any], names: Naming, taken: Collection[str]) -> Iterator[Finding]:
+    try:
+        wire = to_wire(spec)
+    except FlowConfigurationError as error:  # it is nested without end
+        yield from error.problems
+        return
+    own = wire.get("id")
+    if isinstance(own, str) and own in taken:
+        what = f"another flow has the id {quoted(own)}"
+        yield flow_place(wire, "").key("id").problem("duplicate-flow-id", what, "Give the flow an id of its own")
+    flows = (*(names.registries.flows or ()), *([own] if isinstance(own, str) else []))
+    yield from check_flow(wire, replace(names.registries, flows=flows))
+
+
+def _rejected(attempt: Attempt) -> Rejected:
+    found = attempt.problems or attempt.notices
+    lines = tuple(f"{thing.path or thing.where}: {thing.what}. {thing.fix}." for thing in found)
+    return Rejected(attempt.answer, lines, valid=not attempt.problems)
