@@ -112,7 +112,7 @@ def _validator(reading: TypeReading) -> Callable[[Any], Any] | None:
 
 
 def _type_reading(kind: Any, place: Place) -> TypeReading | Problem:
-    if kind in SCALARS:
+    if isinstance(kind, str) and kind in SCALARS:
         return TypeReading(kind)
     if isinstance(kind, str) or kind is MISSING:
         return _wrong_type(kind, SCALARS, place)
@@ -132,7 +132,7 @@ def _parameter_problems(definition: Any, place: Place, allowed: tuple[str, ...] 
         yield place.problem(_CODE, f"{place.name} is {show(definition)}", 'Write {"type": "string"} or another type')
         return
     kind = definition.get("type", MISSING)
-    if kind not in allowed:
+    if not isinstance(kind, str) or kind not in allowed:
         yield _wrong_type(kind, allowed, place.key("type"))
     elif kind == "array":
         items = definition.get("items", MISSING)
@@ -185,7 +185,7 @@ def _boolean_problems(definition: Wire, key: str, place: Place) -> Iterator[Prob
 
 def _one_of(definition: Wire, key: str, allowed: tuple[str, ...], place: Place) -> Iterator[Problem]:
     value = definition.get(key, allowed[0])
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         here = place.key(key)
         yield here.problem(_CODE, f"{here.name} is {show(value)}", f"Write {listing([quoted(v) for v in allowed])}")
 

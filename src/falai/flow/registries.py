@@ -12,7 +12,7 @@ from typing import Any
 
 from falai.errors import Problem
 from falai.flow.fields import read_events, read_fields, read_parameters
-from falai.flow.places import Place, is_object
+from falai.flow.places import Place, is_list, is_object
 from falai.flow.plan import AgentPlan, FieldPlan, ParamPlan
 from falai.flow.wire import action_name, to_wire
 from falai.session.jsontext import quoted, show
@@ -20,6 +20,8 @@ from falai.session.jsontext import quoted, show
 __all__ = ["Registries", "read_registries"]
 
 Parameters = Mapping[str, ParamPlan | None]
+
+_CODE = "bad-definition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,29 +62,60 @@ class Registries:
 
 
 def read_registries(given: Mapping[str, Any]) -> tuple[Registries, list[Problem]]:
-    """Registries in wire form: `{fields, actions: {name: {parameters}}, events, conditions, tools, flows}`."""
-    fields, problems = read_fields(given.get("fields") or {})
+    """Registries in wire form: `{fields, actions: {name: {parameters}}, events, conditions, tools, flows}`.
+
+    `conditions`, `tools` and `flows` are lists of names, or mappings whose keys are the names. Raises
+    `TypeError` when this is no mapping.
+    """
+    if not is_object(given):
+        raise TypeError(f"registries are a mapping {{fields, actions, events, …}}, and this is {show(given)}")
+    fields, in_fields = read_fields(given.get("fields") or {})
+    actions, descriptions, in_actions = _read_actions(given.get("actions") or {})
+    events, in_events = read_events(given.get("events") or {})
+    listed = {key: _read_names(given.get(key) or (), key) for key in ("conditions", "tools", "flows")}
+    registries = Registries(
+        fields=fields,
+        actions=actions,
+        events=tuple(events),
+        conditions=listed["conditions"][0],
+        tools=listed["tools"][0],
+        flows=None if given.get("flows") is None else listed["flows"][0],
+        descriptions=descriptions,
+    )
+    in_lists = [problem for _, problems in listed.values() for problem in problems]
+    return registries, [*in_fields, *in_actions, *in_events, *in_lists]
+
+
+def _read_actions(given: Any) -> tuple[dict[str, Parameters | None], dict[str, str], list[Problem]]:
+    """The parameters and the descriptions by action."""
     actions: dict[str, Parameters | None] = {}
     descriptions: dict[str, str] = {}
-    for name, action in to_wire(given.get("actions") or {}).items():
+    wire = to_wire(given)
+    if not is_object(wire):
+        what = f"actions is {show(given)}"
+        return {}, {}, [Place("agent", "actions").problem(_CODE, what, "Write a mapping, name to {parameters}")]
+    problems: list[Problem] = []
+    for name, action in wire.items():
         place = Place(f"action {quoted(name)}", f"actions.{name}")
         if not is_object(action):
             what = f"the definition is {show(action)}"
-            problems.append(place.problem("bad-definition", what, 'Write {"parameters": {}}'))
+            problems.append(place.problem(_CODE, what, 'Write {"parameters": {}}'))
             actions[name] = None
             continue
         actions[name], found = read_parameters(action.get("parameters", {}), place.key("parameters"))
         problems += found
         descriptions |= {name: action["description"]} if isinstance(action.get("description"), str) else {}
-    events, found = read_events(given.get("events") or {})
-    flows = given.get("flows")
-    registries = Registries(
-        fields=fields,
-        actions=actions,
-        events=tuple(events),
-        conditions=tuple(given.get("conditions") or ()),
-        tools=tuple(given.get("tools") or ()),
-        flows=None if flows is None else tuple(flows),
-        descriptions=descriptions,
-    )
-    return registries, problems + found
+    return actions, descriptions, problems
+
+
+def _read_names(given: Any, key: str) -> tuple[tuple[str, ...], list[Problem]]:
+    """The names of a list or of a mapping's keys."""
+    place = Place("agent", name=key)
+    if not is_list(given) and not is_object(given):
+        return (), [place.problem(_CODE, f"{key} is {show(given)}", "Write a list of names")]
+    names: list[Any] = list(given)
+    wrong = [(index, name) for index, name in enumerate(names) if not isinstance(name, str)]
+    problems = [
+        place.item(index).problem(_CODE, f"{key}[{index}] is {show(name)}", "List names") for index, name in wrong
+    ]
+    return tuple(name for name in names if isinstance(name, str)), problems

@@ -86,6 +86,10 @@ def _objects(value: Any, place: Place, example: str, check: Check) -> Iterator[P
             yield from check(entry, place.item(index))
 
 
+def _is_text(value: Any, text: str) -> bool:
+    return isinstance(value, str) and value == text
+
+
 def _nothing(_: Any, __: Place) -> Iterable[Problem]:
     return ()
 
@@ -99,9 +103,9 @@ def _text(value: Any, place: Place) -> Iterator[Problem]:
 
 
 def _name(value: Any, place: Place) -> Iterator[Problem]:
-    if value == "":
-        yield place.problem("not-text", f'{place.name} is ""', "Write text, or leave it out: the id serves then")
     yield from _text(value, place)
+    if _is_text(value, ""):
+        yield place.problem("not-text", f'{place.name} is ""', "Write text, or leave it out: the id serves then")
 
 
 def _boolean(value: Any, place: Place) -> Iterator[Problem]:
@@ -111,7 +115,7 @@ def _boolean(value: Any, place: Place) -> Iterator[Problem]:
 
 def _one_of(allowed: tuple[str, ...]) -> Check:
     def check(value: Any, place: Place) -> Iterator[Problem]:
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             fix = f"Write {listing([quoted(word) for word in allowed])}"
             yield place.problem("not-one-of", f"{place.name} is {show(value)}", fix)
 
@@ -189,7 +193,7 @@ def _phrases(value: Any, place: Place) -> Iterator[Problem]:
 
 
 def _repeat(value: Any, place: Place) -> Iterator[Problem]:
-    if value in ("once", "always"):
+    if isinstance(value, str) and value in ("once", "always"):
         return
     cooldown = value.get("cooldown", MISSING) if is_object(value) else MISSING
     if isinstance(cooldown, str):
@@ -233,7 +237,7 @@ def _step(step: Wire, place: Place) -> Iterator[Problem]:
     elif len(kinds) > 1:
         found = listing([quoted(kind) for kind in kinds], "and")
         yield place.problem("mixed-step", f"one step cannot be {found}", "Make a step of each")
-    elif step.get("kind", kinds[0]) != kinds[0]:
+    elif "kind" in step and not _is_text(step["kind"], kinds[0]):
         what = f"kind is {show(step['kind'])} and the body is {quoted(kinds[0])}"
         yield place.key("kind").problem("kind-mismatch", what, f"Write {quoted(kinds[0])}, or leave kind out")
     yield from _each(_STEP_CHECKS, step, place)

@@ -6,6 +6,7 @@ A spec and a flow are the same to the checks: both are looked at in wire form.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, TypedDict
 
 from falai.errors import FlowConfigurationError, Problem
@@ -15,6 +16,7 @@ from falai.flow.places import Finding, Notice, Place, Wire, flow_place, is_list,
 from falai.flow.registries import Registries, read_registries
 from falai.flow.shape import flow_shape
 from falai.flow.wire import body_kinds, flow_from_wire, to_wire
+from falai.session.jsontext import to_plain
 from falai.session.keys import is_blank_id
 
 __all__ = ["Checked", "check_flow", "from_spec", "to_spec", "validate_flow"]
@@ -39,12 +41,13 @@ def from_spec(spec: Mapping[str, Any]) -> Flow:
 def to_spec(flow: Flow | Mapping[str, Any]) -> dict[str, Any]:
     """The plain JSON of a flow, with `kind` and `name` and without nulls (S-12 to S-16).
 
-    Raises FlowConfigurationError for functions, which no spec can hold (S-14), and for a wrong shape.
+    Raises FlowConfigurationError for functions, which no spec can hold (S-14), and for a wrong shape, and
+    `TypeError`, naming the place, for a value that has no JSON form.
     """
     wire = to_wire(flow)
     _raise(_unspeakable(wire))
     _raise(flow_shape(wire))
-    spec = to_wire(flow_from_wire(wire))
+    spec = _plain(to_wire(flow_from_wire(wire)), flow_place(wire, "").where)
     steps = [_with_kind(step) for step in spec.pop("steps")]
     head = {key: spec.pop(key) for key in ("id", "name", "description") if key in spec}
     named = {} if "name" in head or is_blank_id(head.get("id")) else {"name": head["id"]}
@@ -75,6 +78,17 @@ def _raise(findings: Iterator[Problem]) -> None:
     problems = list(findings)
     if problems:
         raise FlowConfigurationError(problems)
+
+
+def _plain(value: Any, path: str) -> Any:
+    """The same as plain JSON data; text stays as it is, to the last character (S-15)."""
+    if is_object(value):
+        return {key: _plain(part, f"{path}.{key}") for key, part in value.items()}
+    if is_list(value):
+        return [_plain(part, f"{path}[{index}]") for index, part in enumerate(value)]
+    if isinstance(value, float) and not isfinite(value):
+        raise TypeError(f"{path} is {value}, which JSON cannot hold")
+    return value if type(value) is str else to_plain(value, path)
 
 
 def _with_kind(step: Wire) -> dict[str, Any]:

@@ -135,12 +135,17 @@ def wire_name(attribute: str) -> str:
 
 def _wired(definition: Any) -> Any:
     if is_object(definition):
-        return {key: _wired(value) for key, value in definition.items() if value is not None}
+        return {_key(key): _wired(value) for key, value in definition.items() if value is not None}
     if is_list(definition):
         return [_wired(value) for value in definition]
     if isinstance(definition, _GENERIC):
         return _reshaped(definition, _wired(_members(definition)))
     return definition
+
+
+def _key(key: Any) -> str:
+    """The keys of JSON are text; another one becomes the text by which messages show it."""
+    return key if isinstance(key, str) else show(key)
 
 
 def _members(definition: Any) -> dict[str, Any]:
@@ -158,9 +163,15 @@ def _reshaped(definition: Any, wire: dict[str, Any]) -> dict[str, Any]:
     if isinstance(definition, WaitEvent):
         names = {name: wire.pop(name) for name in ("event", "upTo") if name in wire}
         return {**wire, "wait": names} if names else wire
-    if isinstance(definition, Flow) and wire.get("name") == wire.get("id"):
+    if isinstance(definition, Flow) and _is_named_by_id(definition):
         wire.pop("name", None)
     return wire
+
+
+def _is_named_by_id(flow: Any) -> bool:
+    """Whether the id serves as the name (S-3), whatever an author passed as either."""
+    texts = isinstance(flow.name, str) and isinstance(flow.id, str)
+    return flow.name is flow.id or (texts and flow.name == flow.id)
 
 
 def _made(kind: type[T], wire: Wire, **given: Any) -> T:
