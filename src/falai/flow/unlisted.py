@@ -71,4 +71,4 @@ def _notice(key: str, listed: Sequence[str], place: Place) -> Notice:
     misspelt = meant != key and meant in listed
     fix = f"Did you mean {meant}?" if misspelt else "Take it out; it does not survive a conversion"
     inside = f" in {place.name}" if place.name else ""
-    return place.notice("unlisted-property", f"the property {quoted(key)}{inside} has no meaning here", fix)
+    return place.key(key).notice("unlisted-property", f"the property {quoted(key)}{inside} has no meaning here", fix)
