@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from falai.cli.flow_commands import COMMANDS
+
 __all__ = ["cli"]
 
 _CLINIC = "falai.examples.clinic"
@@ -91,3 +93,7 @@ def test(*, files: tuple[Path, ...], name_contains: str | None, verbose: bool) -
     from falai.cli.scenarios import run_scenarios
 
     sys.exit(run_scenarios(files, name_contains, verbose=verbose))
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)

@@ -18,12 +18,13 @@ from falai.agent import Agent
 from falai.cli.documents import SCHEMA, agent_options, is_agent, is_flow_document
 from falai.cli.loading import LoadError, Named, load_named
 from falai.cli.pyplaces import PythonPlaces, modules_beside
-from falai.cli.spots import Located, RepeatedKeyError, Span, Spot, json_spots, span_of, spot_at, yaml_spots
+from falai.cli.spots import Located, RepeatedKeyError, Span, Spot, json_spots, key_span_of, span_of, spot_at, yaml_spots
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.build import AgentOptions, examine
 from falai.flow.definition import Flow
 from falai.flow.documents import read_json, read_yaml
 from falai.flow.places import Finding
+from falai.flow.plan import AgentPlan
 from falai.flow.registries import Registries
 from falai.flow.wire import to_wire
 from falai.session.jsontext import is_list, is_object
@@ -39,8 +40,9 @@ class Source:
     """Flows that were given together.
 
     `flows` are in wire form, and `bases` the wire path of each (`""` when the document is the flow).
-    `registries` are what their names resolve against; `None` when nobody said. `agent` is the one that
-    a Python target names, or that of `--agent`; `options` are those of a document that is an agent.
+    `registries` are what their names resolve against, `plan` the checked agent that has those names;
+    both are `None` when nobody said. `agent` is the one that a Python target names, or that of
+    `--agent`; `options` are those of a document that is an agent.
     """
 
     target: str
@@ -50,6 +52,7 @@ class Source:
     flows: tuple[Any, ...] = ()
     bases: tuple[str, ...] = ()
     registries: Registries | None = None
+    plan: AgentPlan | None = None
     agent: Agent[Any] | None = None
     options: AgentOptions | None = None
     document: Any = None
@@ -59,6 +62,8 @@ class Source:
     broken_at: Span | None = None
     passed_over: tuple[str, ...] = ()
     """Files of the folder that hold no flow."""
+    lent: bool = False
+    """Whether the names are those of `--agent`: all such sources belong to one agent."""
 
     @property
     def readable(self) -> bool:
@@ -71,7 +76,8 @@ class Source:
         if self.broken_at is not None:
             return Located(self.file, self.text, self.broken_at)
         if self._spots is not None:
-            return Located(self.file, self.text, span_of(self.text, spot_at(self._spots, finding.path)))
+            spanned = key_span_of if finding.code == "unlisted-property" else span_of
+            return Located(self.file, self.text, spanned(self.text, spot_at(self._spots, finding.path)))
         return self._python.find(finding.where)
 
     @cached_property
@@ -94,10 +100,10 @@ def load_sources(targets: Sequence[str], agent: str | None = None) -> list[Sourc
     sources = [source for target in targets for source in _sources(target)]
     if agent is None:
         return sources
-    names, owner = _owner(agent)
-    flows = dict.fromkeys([*(names.flows or ()), *(found for source in sources for found in _ids(source.flows))])
-    names = replace(names, flows=tuple(flows))
-    return [_owned(source, names, owner) for source in sources]
+    owner = _owner(agent)
+    ids = [found for source in [owner, *sources] for found in _ids(source.flows)]
+    names = replace(owner.registries or Registries(), flows=tuple(dict.fromkeys(ids)))
+    return [_owned(source, replace(owner, registries=names)) for source in sources]
 
 
 def _sources(target: str) -> Iterator[Source]:
@@ -149,13 +155,15 @@ def _document(target: str, text: str, content: Any) -> Source:
     flows = to_wire(content["flows"])
     listed = tuple(flows) if is_list(flows) else ()
     options = agent_options(content) if is_agent(content) or not is_list(flows) else None
+    plan = None if options is None else _checked(options)
     return Source(
         target=target,
         file=target,
         text=text,
         flows=listed,
         bases=tuple(f"flows[{index}]" for index in range(len(listed))),
-        registries=None if options is None else _registries(options, listed),
+        registries=None if plan is None else replace(Registries.of(plan), flows=_ids(listed)),
+        plan=plan,
         options=options,
         document=content,
         ignore=_patterns(content.get("ignore")),
@@ -177,10 +185,9 @@ def _patterns(given: Any) -> tuple[str, ...]:
     return tuple(entry for entry in given if isinstance(entry, str)) if is_list(given) else ()
 
 
-def _registries(options: AgentOptions, flows: Sequence[Any]) -> Registries | None:
-    """The names of an agent, `None` if its definitions are wrong; its flows may be."""
-    plan, _ = examine(replace(options, flows=[], instructions=(), idle=None, problems=()))
-    return None if plan is None else replace(Registries.of(plan), flows=_ids(flows))
+def _checked(options: AgentOptions) -> AgentPlan | None:
+    """The agent; without its flows if something is wrong, since its names may be right all the same."""
+    return examine(options)[0] or examine(replace(options, flows=[], instructions=(), idle=None, problems=()))[0]
 
 
 def _broken(target: str, text: str, error: Exception) -> Source:
@@ -255,6 +262,7 @@ def _of_agent(source: Source, agent: Agent[Any]) -> Source:
         flows=tuple(to_wire(plan.flow) for plan in plans),
         bases=tuple(f"flows[{index}]" for index in range(len(plans))),
         registries=Registries.of(agent.plan),
+        plan=agent.plan,
     )
 
 
@@ -288,20 +296,21 @@ def _nothing_there(named: Named) -> str:
 # --- whose names -------------------------------------------------------------------------------
 
 
-def _owner(target: str) -> tuple[Registries, Agent[Any] | None]:
+def _owner(target: str) -> Source:
     """What `--agent` names: a Python agent, or a document that is one. Raises `LoadError`."""
     source, *more = _sources(target)
     if source.problems:
         raise LoadError(f"the agent {target} cannot be used: {source.problems[0].what}. See falai check {target}")
     if more or source.registries is None:
         raise LoadError(f"{target} is no agent: name module:agent, or a file with fields, actions, … that are right")
-    return source.registries, source.agent
+    return source
 
 
-def _owned(source: Source, names: Registries, owner: Agent[Any] | None) -> Source:
+def _owned(source: Source, owner: Source) -> Source:
     """A source that says nothing of names of its own has those of `--agent`."""
-    own = source.registries is not None or source.options is not None
-    return source if own else replace(source, registries=names, agent=owner)
+    if source.registries is not None or source.options is not None:
+        return source
+    return replace(source, registries=owner.registries, plan=owner.plan, agent=owner.agent, lent=True)
 
 
 def _ids(flows: Iterable[Any]) -> tuple[str, ...]:

@@ -13,7 +13,17 @@ from itertools import accumulate
 from json import JSONDecoder
 from typing import Any
 
-__all__ = ["Located", "RepeatedKeyError", "Span", "Spot", "json_spots", "span_of", "spot_at", "yaml_spots"]
+__all__ = [
+    "Located",
+    "RepeatedKeyError",
+    "Span",
+    "Spot",
+    "json_spots",
+    "key_span_of",
+    "span_of",
+    "spot_at",
+    "yaml_spots",
+]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ONE = JSONDecoder()
@@ -93,6 +103,11 @@ def span_of(text: str, spot: Spot) -> Span:
 def _line_starts(text: str) -> list[int]:
     """The offset at which each line begins."""
     return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+
+
+def key_span_of(text: str, spot: Spot) -> Span:
+    """What is underlined for a name that should not be there."""
+    return _span(_line_starts(text), *(spot.key or (spot.start, spot.end)))
 
 
 def _told(text: str, spot: Spot) -> tuple[int, int]:
