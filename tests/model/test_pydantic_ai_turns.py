@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from falai import Agent, Collect, Delta, Done, Field, Flow, Start, TurnResult
 from falai.flow.functions import Tool
 from falai.model.port import Model
+from falai.model.pydantic_ai import PydanticAIModel
 from model.formats import FORMATS, Format, connected
-from model.loopback import Answer, broken, sliced
+from model.loopback import Answer, ChatServer, broken, chat_server, sliced
 
 for package in ("openai", "anthropic", "google"):
     pytest.importorskip(f"pydantic_ai.models.{package}")
@@ -166,6 +167,49 @@ async def test_thoughts_in_tags_are_never_streamed(form: Format) -> None:
         words, result = await _turn(form, [form.says(text, pieces=pieces)])
         assert words == "Hello <think>!"
         assert [message.text for message in result.messages] == ["Hello <think>!"]
+
+
+@contextmanager
+def _a_host_s(kind: str, runner: asyncio.Runner) -> Iterator[tuple[Model, ChatServer]]:
+    """A model object that a host made, whose profile knows the library's tags: bare, or wrapped."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.models.wrapper import WrapperModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    with chat_server([]) as server:
+        bare = OpenAIChatModel("other", provider=OpenAIProvider(base_url=server.base_url, api_key="k"))
+        made = {"bare": bare, "wrapped": WrapperModel(bare)}[kind]
+        runner.run(bare.__aenter__())
+        yield PydanticAIModel(made, retries=0), server
+        runner.run(bare.__aexit__(None, None, None))
+        assert bare.profile.get("thinking_tags") == ("<think>", "</think>"), "the host's own object stays as it is"
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("kind", ["bare", "wrapped"])
+def test_thoughts_in_tags_of_a_host_s_model_object_in_any_pieces(kind: str) -> None:
+    """They are no words, and cost no reply, wherever the pieces end; tags within the words are words."""
+    text = ' <think>not {"message": "no"} yet</think>{"message": "Hello <think>so</think>!"}'
+    with asyncio.Runner() as runner, _a_host_s(kind, runner) as (model, server):
+
+        @given(st.sets(st.integers(1, len(text) - 1), max_size=12).map(sorted))
+        @example([1, 8])
+        @example([1, 8, 33, 41])
+        def check(places: list[int]) -> None:
+            pieces = [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
+            server.left[:] = [FORMATS[0].says(text, pieces=pieces), FORMATS[0].says(text)]
+            words, result = runner.run(_streamed(model))
+            assert "".join(words) == "Hello <think>so</think>!"
+            assert result == runner.run(_whole(model))
+
+        check()
+
+
+def test_a_thought_that_was_cut_off_is_not_spoken() -> None:
+    """A host's model object too: a reply that is nothing but the beginning of a thought is none."""
+    with asyncio.Runner() as runner, _a_host_s("bare", runner) as (model, server):
+        server.left[:] = [FORMATS[0].says("<think>they want a tab", finish="length")]
+        assert runner.run(_whole(model)).messages == ()
 
 
 @each

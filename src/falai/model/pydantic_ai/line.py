@@ -18,7 +18,7 @@ from falai.model.pydantic_ai.asking import answer_tool, messages, parameters
 from falai.model.pydantic_ai.model import Options
 from falai.model.pydantic_ai.reading import Pieces, read
 from falai.model.pydantic_ai.schemas import Enforcement
-from falai.model.pydantic_ai.upstream import upstream
+from falai.model.pydantic_ai.upstream import upstream, without_tags
 
 __all__ = ["Line"]
 
@@ -41,7 +41,7 @@ class Line:
         """The line to a model by name, which is made here, or to a model object."""
         if isinstance(model, str):
             return cls(upstream(model, options), model, options, own=True)
-        return cls(model, model.model_id, options, own=False)
+        return cls(without_tags(model), model.model_id, options, own=False)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The whole reply. Raises `ProviderError`, and whatever the library raises."""

@@ -7,21 +7,24 @@ one streaming grammar less to trust. What their servers cannot do is written dow
 from __future__ import annotations
 
 import os
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model as Upstream
 from pydantic_ai.models import infer_model
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider_class
 
 from falai.errors import ProviderError, ProviderErrorKind
 from falai.model.names import KEYS, key_of
 from falai.model.pydantic_ai.model import Options
 
-__all__ = ["upstream"]
+__all__ = ["upstream", "without_tags"]
 
 _NO_TAGS: Final = ("<no thoughts in tags>", "</no thoughts in tags>")
+_LOOK_FOR_TAGS: Final = frozenset({"OpenAIChatModel", "GroqModel", "HuggingFaceModel", "XaiModel"})
 _OLLAMA: Final = "http://127.0.0.1:11434/v1"
 
 
@@ -60,13 +63,29 @@ def upstream(model: str, options: Options) -> Upstream:
     except UserError as error:
         kind: ProviderErrorKind = "auth" if "_API_KEY" in str(error) else "invalid"
         raise ProviderError(str(error), provider=model, kind=kind) from error
-    # Thoughts in tags are taken out of the text here (`reading`): the library sees a tag that travels in a piece
-    # of its own and no other, and takes a customer's words for one.
-    found.profile = cast(Any, {**found.profile, "thinking_tags": _NO_TAGS})
+    _ignore_tags(found)
     client: Any = found.provider.client if found.provider is not None else None
     if hasattr(client, "max_retries"):  # Google's has no retries unless asked
         client.max_retries = 0
     return found
+
+
+def without_tags(model: Upstream) -> Upstream:
+    """A host's model as one that looks for no thoughts in tags; the host's own object stays as it is."""
+    twin = copy(model)
+    if isinstance(twin, WrapperModel):
+        twin.wrapped = without_tags(twin.wrapped)
+    elif not _LOOK_FOR_TAGS.isdisjoint(cls.__name__ for cls in type(twin).__mro__):
+        _ignore_tags(twin)
+    else:
+        return model  # it may count on being itself
+    return twin
+
+
+def _ignore_tags(model: Upstream) -> None:
+    """Thoughts in tags are taken out of the text here (`reading`): the library sees a tag that travels in a piece of
+    its own and no other, and takes a customer's words for one."""
+    model.profile = cast(Any, {**model.profile, "thinking_tags": _NO_TAGS})
 
 
 def _compatible(prefix: str, name: str, options: Options) -> Upstream | None:
