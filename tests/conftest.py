@@ -1,4 +1,4 @@
-"""What all tests share: the option `--full`, hypothesis' two profiles, one event loop."""
+"""What all tests share: the option `--full`, hypothesis' two profiles, one event loop, real servers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+pytest_plugins = ["servers.fixtures"]
 
 SLOW_MACHINE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
