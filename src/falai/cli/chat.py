@@ -20,10 +20,10 @@ from falai.cli.clock import ShiftedClock
 from falai.cli.commands import Commands
 from falai.cli.conversation import Conversation, with_model_and_clock
 from falai.cli.loading import load_agent
+from falai.cli.models import close_model, named_model
 from falai.cli.screen import TerminalScreen
 from falai.cli.typing_in import is_terminal, piped_lines, printing_while_typing, prompted_lines
 from falai.cli.words import Words
-from falai.model.names import resolve_model
 
 __all__ = ["ChatError", "ChatOptions", "run_chat"]
 
@@ -49,12 +49,11 @@ class ChatOptions:
 def run_chat(options: ChatOptions) -> None:
     """Talks until the person leaves.
 
-    Raises `LoadError` when there is no such agent, `ChatError` when there is no such model, or when
-    the file cannot be used.
+    Raises `LoadError` when there is no such agent or model, `ChatError` when the file cannot be used.
     """
     logging.getLogger("falai").addHandler(logging.NullHandler())  # warnings are shown as notes, not on stderr
     loaded = load_agent(options.agent)
-    model = _model(options)
+    model = named_model(options.model, options.base_url)
     path = (options.store or _home() / f"{_slug(loaded.agent.plan.name)}.sqlite").resolve()
     with _naming(path), closing(_opened(path)) as file, suppress(KeyboardInterrupt):
         clock = ShiftedClock()
@@ -118,7 +117,7 @@ class _Chat:
                     self._screen.time(self._clock.now_ms)
                 await self._until_left()
         finally:
-            await _close(self._agent.model)
+            await close_model(self._agent.model)
 
     async def _until_left(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -179,13 +178,6 @@ class _Chat:
         return f" {self._words.time(self._clock.now_ms)}{timer}{held}{writing} · /help"
 
 
-async def _close(model: object) -> None:
-    """Lets go of connections, if the model keeps any: a port need not."""
-    aclose = getattr(model, "aclose", None)
-    if aclose is not None:
-        await aclose()
-
-
 @contextmanager
 def _logging_to(screen: TerminalScreen) -> Generator[None]:
     """Shows what the library logs between the lines of the conversation."""
@@ -205,17 +197,6 @@ class _Notes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._screen.note(f"({record.getMessage()})")
-
-
-def _model(options: ChatOptions) -> Any:
-    if options.base_url is not None and options.model is None:
-        raise ChatError("--base-url says where, and --model what: name a model, such as --model openai:my-model")
-    if options.model is None:
-        return None
-    try:
-        return resolve_model(options.model, base_url=options.base_url)
-    except (ValueError, TypeError, ImportError) as error:
-        raise ChatError(str(error)) from error
 
 
 def _home() -> Path:
