@@ -29,7 +29,7 @@ from falai.flow.registries import Registries
 from falai.flow.wire import to_wire
 from falai.session.jsontext import is_list, is_object
 
-__all__ = ["Source", "load_sources"]
+__all__ = ["Source", "load_owner", "load_sources"]
 
 _READERS = {".json": read_json, ".yaml": read_yaml, ".yml": read_yaml}
 _YAML_PLACE = re.compile(r"line (\d+), column (\d+): ")
@@ -100,7 +100,7 @@ def load_sources(targets: Sequence[str], agent: str | None = None) -> list[Sourc
     sources = [source for target in targets for source in _sources(target)]
     if agent is None:
         return sources
-    owner = _owner(agent)
+    owner = load_owner(agent)
     ids = [found for source in [owner, *sources] for found in _ids(source.flows)]
     names = replace(owner.registries or Registries(), flows=tuple(dict.fromkeys(ids)))
     return [_owned(source, replace(owner, registries=names)) for source in sources]
@@ -296,7 +296,7 @@ def _nothing_there(named: Named) -> str:
 # --- whose names -------------------------------------------------------------------------------
 
 
-def _owner(target: str) -> Source:
+def load_owner(target: str) -> Source:
     """What `--agent` names: a Python agent, or a document that is one. Raises `LoadError`."""
     source, *more = _sources(target)
     if source.problems:
