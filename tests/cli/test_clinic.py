@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.program import Finished, chat
+from falai import Message, Session, ToolContext
+from falai.examples.clinic import agent, chat_context
+from falai.examples.clinic.actions import free_times
+from falai.testing import Clock
 
 BOOKING = [
     "I'd like to book a cleaning",
@@ -63,6 +70,83 @@ def test_a_taken_time_is_no_dead_end(talk) -> None:
     assert any("at 11:00. Your code is" in text for text in done.said("Sofia"))
 
 
+class Lisbon:
+    """A patient who writes at times of one's own, on the clinic's clock."""
+
+    def __init__(self, folder: Path, now: str) -> None:
+        self.clock = Clock(now)
+        self.context = chat_context(folder)
+        self._desk = copy.copy(agent)
+        self._desk.clock = self.clock
+        self._session: Session | None = None
+        self._messages = 0
+
+    def write(self, *texts: str) -> str:
+        """All that comes back to the last of the texts."""
+        said = ""
+        for text in texts:
+            self._messages += 1
+            message = Message(text, id=f"m{self._messages}")
+            result = self._desk.turn_sync("s1", message, session=self._session, context=self.context)
+            self._session, said = result.session, " ".join(sent.text for sent in result.messages)
+        return said
+
+
+TO_THE_LAST_QUESTION = ["I need a cleaning", "today at 3pm", "my name is Ana Silva", "912 345 678", "no"]
+
+
+def test_a_time_that_has_gone_by_cannot_be_had(tmp_path: Path) -> None:
+    """At half past two in Lisbon the morning is over, and the afternoon begins at three."""
+    said = Lisbon(tmp_path, "2026-07-06T13:30:00.000Z").write("I need a cleaning", "today at 9am")
+    assert said.startswith("Monday, 6 July at 09:00 is over; still free that day: 15:00, 16:00, 17:00.")
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ("2026-07-06T14:00:00.000Z", "Monday, 6 July at 15:00 is over; still free that day: 16:00, 17:00."),
+        ("2026-07-06T17:00:00.000Z", "Nothing is free on Monday, 6 July."),
+        ("2026-07-06T23:30:00.000Z", "What is your name?"),
+    ],
+)
+def test_today_is_the_clinic_s(tmp_path: Path, now: str, said: str) -> None:
+    """A time that is just beginning is too late; in the evening nothing is left; after midnight in Lisbon it is morning."""
+    patient = Lisbon(tmp_path, now)
+    told = patient.write("I need a cleaning", "today at 3pm")
+    assert told.startswith(said)
+
+
+def test_a_time_that_goes_by_while_one_talks_is_not_booked(tmp_path: Path) -> None:
+    """It was free when it was noted; the last yes comes an hour too late."""
+    patient = Lisbon(tmp_path, "2026-07-06T13:30:00.000Z")
+    assert patient.write(*TO_THE_LAST_QUESTION).endswith("Shall I book it?")
+    patient.clock.advance("1h")
+    told = patient.write("yes")
+    assert "Monday, 6 July at 15:00 is over; still free that day: 16:00, 17:00." in told
+    assert patient.context.calendar.visit("V001") is None
+
+
+def test_a_visit_is_not_moved_to_a_time_that_has_gone_by(tmp_path: Path) -> None:
+    """Neither to this morning nor to a day that is over."""
+    patient = Lisbon(tmp_path, "2026-07-06T13:30:00.000Z")
+    assert "Your code is V001" in patient.write(*TO_THE_LAST_QUESTION, "yes")
+    assert patient.write("I need to move my visit", "2026-07-06 at 9am").startswith("Monday, 6 July at 09:00 is over;")
+    visit = patient.context.calendar.visit("V001")
+    assert visit is not None
+    assert visit.time == "15:00"
+
+
+def test_the_model_is_offered_no_time_that_has_gone_by(tmp_path: Path) -> None:
+    """The tool looks at the clock, as the actions do."""
+    now = datetime(2026, 7, 6, 13, 30, tzinfo=UTC)
+    context: ToolContext[Any] = ToolContext(chat_context(tmp_path), {}, [], None, now)
+    assert [free_times(context, date(2026, 7, day)).value["free"] for day in (5, 6, 7)] == [
+        [],
+        ["15:00", "16:00", "17:00"],
+        ["09:00", "11:00", "14:00", "15:00", "16:00", "17:00"],
+    ]
+
+
 def test_a_closed_day_is_told_and_asked_for_again(talk) -> None:
     """A value that its type refuses is not noted; the reason reaches the patient, and the rest is kept."""
     done = talk(["I have a toothache, can I come on 2099-03-01 at 3pm?", "2099-03-02"])
@@ -84,6 +168,15 @@ def test_a_question_in_between_is_answered_and_the_booking_goes_on(talk) -> None
     done = talk(["book a cleaning", "how much is a whitening?", "2099-03-02 at 3pm", "/data"])
     assert any("a whitening 180 €" in text for text in done.said("Sofia"))
     assert "  time     15:00" in done.out
+
+
+def test_who_only_asks_for_a_price_is_asked_nothing(talk) -> None:
+    """The name of a treatment in a question about prices is no wish for one; with the wish it is."""
+    done = talk(["how much is a whitening?", "/runs", "how much is a cleaning? I'd like to book one", "/runs"])
+    asked, booked = done.out.split("/runs")[1:]
+    assert any("a whitening 180 €" in text for text in done.said("Sofia"))
+    assert "book /" not in asked.partition("you >")[0]
+    assert "book /" in booked
 
 
 def test_a_first_word_with_a_value_in_it_is_greeted(talk) -> None:

@@ -97,6 +97,22 @@ def test_an_exclusion_makes_the_score_0() -> None:
     assert _judge("I need another clinic", mentions=(rival,))["mentions"] == {"rival": True}
 
 
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("how much is a whitening?", 0),
+        ("how much is it?", 0),
+        ("a whitening, please", 92),
+        ("how much is a whitening? I'd like to book one", 92),
+        ("thanks", 0),
+    ],
+)
+def test_an_exclusion_of_who_only_wants_one_thing(text: str, score: int) -> None:
+    """It holds for a message that asks for that and for nothing else; the name of a thing asks for nothing."""
+    flow = _flow("book", "wants a whitening", exclusions=("only asks about prices", "merely says thanks"))
+    assert _judge(text, flows=(flow,))["flows"] == {"book": score}
+
+
 def _floor(*pending: FieldTask) -> FloorTask:
     return FloorTask("book", "book", "book", "", "who", "", pending)
 

@@ -22,6 +22,7 @@ __all__ = [
 ZONE = "Europe/Lisbon"
 _HERE = ZoneInfo(ZONE)
 _DESK_HOURS = range(8, 20)
+_ALL_DAY = "24:00"
 
 
 class Desk(Protocol):
@@ -53,14 +54,15 @@ def book_visit(
 ) -> ActionResult:
     """Book a visit. Done twice for one request, it books once."""
     calendar, request = ctx.context.calendar, f"{ctx.session_id}/{ctx.key}"
-    visit = calendar.book(patient, phone, service, day, time, request=request)
+    past = time <= _begun(ctx.now, day)
+    visit = None if past else calendar.book(patient, phone, service, day, time, request=request)
     return _settled(ctx, visit, day, time)
 
 
 @action(name="moveVisit")
 def move_visit(ctx: ActionContext[Clinic], code: str, day: date, time: str) -> ActionResult:
     """Move a visit to another day and time."""
-    past = day < _today(ctx.now)
+    past = time <= _begun(ctx.now, day)
     return _settled(ctx, None if past else ctx.context.calendar.move(code, day, time), day, time)
 
 
@@ -95,7 +97,7 @@ def call_person(ctx: ActionContext[Clinic], about: str) -> ActionResult:
 @tool(read_only=True)
 def free_times(ctx: ToolContext[Clinic], day: date) -> ToolResult:
     """The free times of a day. Look them up before you offer any."""
-    return ToolResult({"day": day.isoformat(), "free": list(ctx.context.calendar.free_times(day))})
+    return ToolResult({"day": day.isoformat(), "free": list(_free(ctx, day))})
 
 
 def _settled(ctx: ActionContext[Clinic], visit: Visit | None, day: date, time: str) -> ActionResult:
@@ -114,17 +116,26 @@ def _refused(ctx: ActionContext[Clinic], why: str) -> ActionResult:
 
 def _why_not(ctx: ActionContext[Clinic], day: date, time: str) -> str | None:
     """Why this cannot be had, if so. A day that is of no use is forgotten, so that it is asked for again."""
-    free = ctx.context.calendar.free_times(day) if day >= _today(ctx.now) else ()
+    free, begun = _free(ctx, day), _begun(ctx.now, day)
     if time in free:
         return None
     if free:
-        return f"{_in_words(day)} at {time} is taken; still free that day: {', '.join(free)}."
+        gone = "over" if time <= begun else "taken"
+        return f"{_in_words(day)} at {time} is {gone}; still free that day: {', '.join(free)}."
     ctx.set({"day": None})
-    return f"Nothing is free on {_in_words(day)}." if day >= _today(ctx.now) else f"{_in_words(day)} is over."
+    return f"{_in_words(day)} is over." if begun == _ALL_DAY else f"Nothing is free on {_in_words(day)}."
 
 
-def _today(now: datetime) -> date:
-    return now.astimezone(_HERE).date()
+def _free(ctx: ActionContext[Clinic] | ToolContext[Clinic], day: date) -> tuple[str, ...]:
+    """The free times that are still to come."""
+    begun = _begun(ctx.now, day)
+    return tuple(time for time in ctx.context.calendar.free_times(day) if time > begun)
+
+
+def _begun(now: datetime, day: date) -> str:
+    """Up to what time this day has gone by."""
+    here = now.astimezone(_HERE)
+    return "" if day > here.date() else f"{here:%H:%M}" if day == here.date() else _ALL_DAY
 
 
 def _in_words(day: date) -> str:

@@ -79,6 +79,7 @@ book = Flow(
             "has a toothache",
             "!wants to move a visit",
             "!wants to cancel a visit",
+            "!only asks about prices",
             repeat="always",
         )
     ],

@@ -98,8 +98,14 @@ def _is_excluded(flow: FlowTask, said: Collection[str]) -> bool:
 def _excludes(phrase: str, said: Collection[str]) -> bool:
     words = stems(phrase)
     if _ONLY.search(fold(phrase)):
-        return set(said) <= words
+        # "How much is a whitening?" only asks for the price of something; with "book" in it, it does more.
+        more = set(said) - words
+        return not more or (0 < len(words) == len(words & set(said)) and not any(map(_is_concept, more)))
     return _part(words, said, {}) == 1
+
+
+def _is_concept(stem: str) -> bool:
+    return stem.startswith("=")
 
 
 def _part(phrase: Collection[str], said: Collection[str], weights: Weights) -> float:
