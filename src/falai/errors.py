@@ -140,8 +140,8 @@ class ProviderError(FalaiError):
 class DraftError(FalaiError):
     """A model was asked for a flow, and what it wrote is none, however often it was told (S-61).
 
-    `spec` is the last one as it came, `None` when the last answer held no object; `problems` is all
-    that is wrong in it. `attempts` are the `falai.model.drafting.Attempt`s, with every reply and its tokens.
+    `spec` is the last one as it came, `None` when the last answer held no object; `problems` is all that
+    is wrong in it. `attempts` holds every `falai.model.drafting.Attempt`: the replies and their tokens.
     """
 
     def __init__(
