@@ -42,10 +42,12 @@ def test_a_difference(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_cannot_be_built(tmp_path: Path) -> None:
-    """All that is wrong with it, the further lines below the first."""
+    """Exit code 2; all that is wrong with it, the further lines below the first. The other cases are played."""
     case = _case("greet/one", "Hello!")
     case["agent"] |= {"timezone": "Mars/Olympus", "fields": {"a": {}}}
-    lines = command("test", _file(tmp_path, "a.json", case)).out.splitlines()
+    done = command("test", _file(tmp_path, "a.json", case, _case("greet/two", "Hello!")))
+    lines = done.out.splitlines()
+    assert (done.code, lines[-1]) == (2, "2 cases: 1 as written, 1 different")
     assert lines[0].endswith('case "greet/one", the agent')
     assert [line.lstrip() for line in lines if line.startswith(" " * 14)] == [
         "1 more:",

@@ -78,6 +78,18 @@ def test_names_are_unique(tmp_path: Path) -> None:
     assert str(raised.value) == f'{two}, case "area/it": name: there is a case of that name in {one}'
 
 
+def test_a_name_that_stands_twice_is_told_beside_what_else_is_wrong(tmp_path: Path) -> None:
+    """The first of that name need not be right; what has no name repeats none."""
+    wrong = {"name": "area/it", "agent": {}, "turns": []}
+    right = {"name": "area/it", "agent": AGENT, "turns": []}
+    file = _write(tmp_path, "one.json", {"cases": [wrong, right, {"name": 7}, {"name": 7}, 7]})
+    found = [str(problem) for problem in run_files([file]).problems]
+    assert f'{file}, case "area/it": agent.name: it is missing' in found
+    assert [line for line in found if "of that name" in line] == [
+        f'{file}, case "area/it": name: there is a case of that name in {file}'
+    ]
+
+
 @pytest.mark.parametrize(
     ("case", "problem"),
     [

@@ -267,6 +267,20 @@ async def test_an_agent_that_is_refused(tmp_path: Path) -> None:
     assert found == "buildError: expected building the agent raises FlowConfigurationError, found it was built"
 
 
+def test_an_agent_that_is_refused_makes_the_file_wrong(tmp_path: Path) -> None:
+    """2, unless the case says that it is refused: then another refusal is a difference."""
+    broken = AGENT | {"flows": [{"id": "f", "steps": [{"id": "a", "do": "nothing"}]}]}
+    case = {"name": "area/it", "agent": broken, "turns": []}
+    file = tmp_path / "one.json"
+    for more, code in (
+        ({}, 2),
+        ({"buildError": {"type": "FlowConfigurationError"}}, 0),
+        ({"buildError": {"type": "X"}}, 1),
+    ):
+        file.write_text(json.dumps({"cases": [case | more]}))
+        assert run_files([file]).exit_code == code
+
+
 async def test_options_hours_and_zone(tmp_path: Path) -> None:
     """`options` are the agent's own by wire name; business hours are in their zone, else in the agent's."""
     hours = {"open": "09:00", "close": "18:00"}

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from falai.cli.screen import clean
-from falai.testing.scenario import Case, Difference, FileProblem, ScenarioFileError, load_files, run_case
+from falai.testing.scenario import Case, Difference, FileProblem, Report, ScenarioFileError, load_files, run_case
 
 __all__ = ["run_scenarios"]
 
-AS_WRITTEN, DIFFERENT, WRONG = 0, 1, 2
+WRONG = 2
 
 
 def run_scenarios(paths: Sequence[Path], name_contains: str | None, *, verbose: bool = False) -> int:
@@ -42,7 +42,7 @@ def run_scenarios(paths: Sequence[Path], name_contains: str | None, *, verbose: 
     differences = asyncio.run(_play(console if verbose else None, chosen))
     _show_differences(console, differences)
     _sum_up(console, chosen, differences)
-    return DIFFERENT if differences else AS_WRITTEN
+    return Report(differences=tuple(differences)).exit_code
 
 
 async def _play(console: Console | None, cases: Sequence[Case]) -> list[Difference]:

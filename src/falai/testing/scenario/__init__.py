@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from falai.flow.documents import read_json, read_yaml
+from falai.testing.scenario.match import is_list, is_object
 from falai.testing.scenario.report import Difference, FileProblem, Report, ScenarioFileError
 from falai.testing.scenario.shape import file_problems
 
@@ -42,10 +43,9 @@ def load_files(paths: Iterable[str | Path]) -> list[Case]:
     cases: list[Case] = []
     for path in _files(paths):
         content = _content(path, problems)
-        found = [] if content is None else list(file_problems(str(path), content))
-        problems += found
-        if content is not None and not found:
-            cases += [Case(str(path), case["name"], case) for case in content["cases"]]
+        if content is not None:
+            problems += file_problems(str(path), content)
+            cases += _cases(str(path), content)
     problems += _repeated_names(cases)
     if problems:
         raise ScenarioFileError(tuple(problems))
@@ -99,6 +99,14 @@ def _content(path: Path, problems: list[FileProblem]) -> Any:
     if content is None:
         problems.append(_problem(path, "it is empty"))
     return content
+
+
+def _cases(file: str, content: Any) -> Iterator[Case]:
+    """What has a name, be it right or wrong."""
+    listed: Any = content.get("cases") if is_object(content) else None
+    for case in listed if is_list(listed) else ():
+        if is_object(case) and isinstance(name := case.get("name"), str):
+            yield Case(file, name, case)
 
 
 def _problem(path: Path, what: str) -> FileProblem:

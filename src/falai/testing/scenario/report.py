@@ -40,6 +40,11 @@ class Difference:
     expected: str
     found: str
 
+    @property
+    def is_of_the_file(self) -> bool:
+        """Whether the agent cannot be built, and the case does not say so: then the file is wrong."""
+        return self.turn is None and self.path == "error"
+
     def __str__(self) -> str:
         return f"{_place(self.file, self.case, self.turn)}: {self.path}: expected {self.expected}, found {self.found}"
 
@@ -59,8 +64,9 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 when everything was as written, 1 with differences, 2 when a file is wrong."""
-        return 2 if self.problems else 1 if self.differences else 0
+        """0 when everything was as written, 1 with differences, 2 when a file or an agent in it is wrong."""
+        wrong = self.problems or any(difference.is_of_the_file for difference in self.differences)
+        return 2 if wrong else 1 if self.differences else 0
 
 
 def _place(file: str, case: str | None, turn: int | None) -> str:
