@@ -1,0 +1,157 @@
+"""Paths on which one field has no value: each is a path that a run can take.
+
+Where `facts` takes more ways than there are, this takes fewer. It keeps what the path has assumed of
+the other fields, so that no path needs a condition to hold here and to fail there. Once the field
+should have been there, a function or an action ends the path: either may have seen to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from falai.flow.analysis.facts import Facts, value_words
+from falai.flow.analysis.judging import OTHER, UNKNOWN, Values, is_code, judge
+from falai.flow.analysis.moves import Move, start_words
+from falai.flow.analysis.search import Reached, search
+from falai.flow.definition import Branch, Collect, Do, If, Prompt, Say, Step, Wait, WaitEvent
+from falai.flow.exits import Exit
+from falai.flow.plan import branches_of
+
+__all__ = ["At", "without"]
+
+_MOST = 6
+"""How many assumptions are followed to one step in one phase: enough for small forks, and bounded."""
+
+Env = Mapping[str, Values]
+Ahead = tuple["At", Callable[[], tuple[str, ...]]]
+
+
+class At(NamedTuple):
+    """A step to which a path leads without the field.
+
+    `phase`: `straight` from a trigger without a fork; `open` before anything was asked; `given up` or
+    `left` behind the step `by` that asks for it; `forgotten` since it was cleared.
+    """
+
+    step: str
+    phase: str
+    by: str = ""
+    env: tuple[tuple[str, Values], ...] = ()
+
+    @property
+    def late(self) -> bool:
+        return self.phase not in ("straight", "open")
+
+
+def without(facts: Facts, slug: str) -> Reached[At]:
+    """Where runs come without the field; of the empty text: where runs come at all."""
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def ahead(at: At) -> Iterator[Ahead]:
+        for after, words in _ahead(facts, slug, at):
+            if seen[after.step, after.phase] < _MOST:
+                seen[after.step, after.phase] += 1
+                yield after, words
+
+    return search(_starts(facts, slug), ahead)
+
+
+def _starts(facts: Facts, slug: str) -> Iterator[Ahead]:
+    first = facts.graph.first
+    if first is None:
+        return
+    forgotten = slug in (facts.flow.flow.clear_on_start or ())
+    tests = [judge(trigger.if_, facts.domains) for trigger in facts.flow.triggers]
+    fitting = [test for test in tests if slug not in test.allowed]
+    for test in fitting or ([] if tests else [judge(None, facts.domains)]):
+        phase = "forgotten" if forgotten else "open" if test.code or not tests else "straight"
+        yield At(first, phase, env=_packed({**test.allowed, **_at_start(facts)})), lambda: (start_words(facts.flow),)
+
+
+def _at_start(facts: Facts) -> Env:
+    """What `clearOnStart` forgets, if no message of the same turn can bring it (T-9.9)."""
+    forgotten = [slug for slug in facts.flow.flow.clear_on_start or () if slug in facts.domains]
+    return {slug: frozenset((UNKNOWN,)) for slug in forgotten if not facts.world.anywhere(slug)}
+
+
+def _ahead(facts: Facts, slug: str, at: At) -> Iterator[Ahead]:
+    step = facts.flow.step(at.step)
+    if step is None or (at.late and _may_see_to_it(step)):
+        return
+    for move in facts.graph.moves[at.step]:
+        if move.exit.step is None or move.target is None:
+            continue
+        for env in _assumed(facts, slug, move, dict(at.env)):
+            phase, by = _phase(slug, step, move.exit, at)
+            cleared = {name: frozenset((UNKNOWN,)) for name in move.exit.clear if name in facts.domains}
+            after = At(move.target, phase, by, _packed({**env, **cleared}))
+            yield after, partial(_words, move, slug)
+
+
+def _may_see_to_it(step: Step) -> bool:
+    if isinstance(step, If):
+        return is_code(step.if_)
+    coded = isinstance(step, Collect | Prompt | Wait) and any(is_code(b.if_) for b in branches_of(step))
+    return coded or isinstance(step, Do)
+
+
+def _phase(slug: str, step: Step, way: Exit, at: At) -> tuple[str, str]:
+    if slug in way.clear:
+        return "forgotten", step.id
+    if isinstance(step, Collect) and slug in step.collect:
+        return ("given up", step.id) if way.branch is None else ("left", step.id)
+    forked = isinstance(step, If | Do | WaitEvent) or way.kind in ("else", "branch", "onFail")
+    return ("open" if forked and at.phase == "straight" else at.phase), at.by
+
+
+def _assumed(facts: Facts, slug: str, move: Move, env: Env) -> Iterator[Env]:
+    """What a run assumes on a move, in each of the ways in which it can come about; none when it cannot."""
+    step, branch = move.source, move.exit.branch
+    if isinstance(step, If):
+        test = facts.fork(step)
+        if move.exit.kind != "else":
+            yield from _narrowed(facts, slug, env, test.allowed)
+            return
+        for name, allowed in test.allowed.items():
+            yield from _narrowed(facts, slug, env, {name: facts.domains[name] - allowed})
+        if test.open:
+            yield env
+        return
+    later = env if isinstance(step, Say) else {n: _waited(facts, step, n, values) for n, values in env.items()}
+    yield from [later] if branch is None else _of_branch(facts, slug, later, branch)
+
+
+def _of_branch(facts: Facts, slug: str, env: Env, branch: Branch) -> Iterator[Env]:
+    yield from _narrowed(facts, slug, env, judge(branch.if_, facts.domains).allowed)
+
+
+def _narrowed(facts: Facts, slug: str, env: Env, allowed: Env) -> Iterator[Env]:
+    narrowed = dict(env)
+    for name, values in allowed.items():
+        whole = frozenset((UNKNOWN,)) if name == slug else env.get(name, facts.domains.get(name, values))
+        left = whole & values
+        if not left:
+            return
+        if name != slug:
+            narrowed[name] = left
+    yield narrowed
+
+
+def _waited(facts: Facts, step: Step, name: str, values: Values) -> Values:
+    """While a run waits, a field that it asks for, or that any message may bring, can get its value."""
+    whole = facts.domains.get(name, frozenset((UNKNOWN, OTHER)))
+    if isinstance(step, Do):
+        return whole
+    asked = isinstance(step, Collect) and name in step.collect
+    return whole if UNKNOWN in values and (asked or facts.world.anywhere(name)) else values
+
+
+def _words(move: Move, slug: str) -> tuple[str, ...]:
+    return (*move.words, *value_words(move, slug, UNKNOWN, UNKNOWN))
+
+
+def _packed(env: Env) -> tuple[tuple[str, Values], ...]:
+    return tuple((name, env[name]) for name in sorted(env))

@@ -1,0 +1,99 @@
+"""What the flows of an agent can do to its fields, taken together: a run is never alone in its session.
+
+`closed` says whether every flow that the agent has is among those at hand. Where it is not, nothing
+is claimed that another flow could belie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from falai.flow.definition import Collect, Do
+from falai.flow.exits import exits
+from falai.flow.plan import FlowPlan
+from falai.flow.registries import Registries
+
+__all__ = ["World", "asked_in", "chains_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """The flows at hand, and the names that they may use."""
+
+    flows: Mapping[str, FlowPlan]
+    names: Registries
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether no flow of the agent is missing."""
+        return self.names.flows is not None and set(self.names.flows) <= self.flows.keys()
+
+    @cached_property
+    def writers(self) -> frozenset[str]:
+        """The flows with an action: what it writes, or unsets, cannot be seen (T-11.20)."""
+        return frozenset(flow.id for flow in self.flows.values() if any(isinstance(step, Do) for step in flow.steps))
+
+    @cached_property
+    def writes_unseen(self) -> bool:
+        """Whether anything may happen to a field while a run waits: actions, tools (T-15.5), flows not at hand."""
+        return bool(self.writers or self.names.tools) or not self.closed
+
+    @cached_property
+    def askers(self) -> Mapping[str, frozenset[str]]:
+        """Field → the flows that ask for it in some step."""
+        return _by_field((slug, flow.id) for flow in self.flows.values() for slug in asked_in(flow))
+
+    @cached_property
+    def listers(self) -> Mapping[str, frozenset[str]]:
+        """Field → the flows that list it: with mode `anywhere`, messages are read for it (F-2.6)."""
+        return _by_field((slug, flow.id) for flow in self.flows.values() for slug in flow.fields)
+
+    @cached_property
+    def forgetters(self) -> Mapping[str, frozenset[str]]:
+        """Field → the flows that clear it, at their start or on a way."""
+        pairs = [(slug, flow.id) for flow in self.flows.values() for slug in flow.flow.clear_on_start or ()]
+        for flow in self.flows.values():
+            pairs += [(slug, flow.id) for step in flow.steps for way in exits(flow, step) for slug in way.clear]
+        return _by_field(iter(pairs))
+
+    @cached_property
+    def chained(self) -> Mapping[str, frozenset[str]]:
+        """Flow, an id or a template → the flows that move to it."""
+        return _by_field((target, flow.id) for flow in self.flows.values() for target in chains_of(flow))
+
+    @cached_property
+    def moves_by_template(self) -> bool:
+        return any("{{" in target for target in self.chained)
+
+    def anywhere(self, slug: str) -> bool:
+        """Whether any message may bring the field (T-9.8); one that is not declared, or not known to be right, never."""
+        field = self.names.fields.get(slug)
+        return field is not None and field.mode == "anywhere"
+
+    def sets(self, slug: str) -> bool:
+        """Whether the field may get a value while a run waits."""
+        return self.writes_unseen or self.anywhere(slug) or slug in self.askers
+
+    def unsets(self, slug: str, flow: FlowPlan) -> bool:
+        """Whether the field may lose its value while a run of this flow waits."""
+        others = self.forgetters.get(slug, frozenset()) - ({flow.id} if flow.flow.anchor is None else set())
+        return self.writes_unseen or bool(others)
+
+
+def asked_in(flow: FlowPlan) -> tuple[str, ...]:
+    """The fields that the flow's steps ask for."""
+    return tuple(dict.fromkeys(slug for step in flow.steps if isinstance(step, Collect) for slug in step.collect))
+
+
+def chains_of(flow: FlowPlan) -> tuple[str, ...]:
+    """The flows, ids or templates, to which the flow's steps lead."""
+    return tuple(dict.fromkeys(way.flow for step in flow.steps for way in exits(flow, step) if way.flow is not None))
+
+
+def _by_field(pairs: Iterator[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, set()).add(value)
+    return {key: frozenset(values) for key, values in found.items()}
