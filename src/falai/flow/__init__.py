@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from falai.flow.analysis import analyse
     from falai.flow.definition import (
         Ask,
         Branch,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         Wait,
         WaitEvent,
     )
+    from falai.flow.drawing import Picture, draw, picture_of_agent, picture_of_flow
     from falai.flow.durations import parse_duration
     from falai.flow.functions import Action, Tool, action, tool
     from falai.flow.handlers import (
@@ -62,13 +64,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Action", "ActionContext", "ActionResult", "Ask", "Branch", "BusinessHours", "Coerced", "Collect", "Condition",
     "Do", "EventDefinition", "Field", "Flow", "Idle", "If", "Instruction", "OnAnyMessage", "OnEvent", "OnMention",
-    "OnMessage", "OnSilence", "Param", "Prompt", "Registries", "Say", "To", "ToFlow", "Tool", "ToolContext",
-    "ToolResult", "View", "Wait", "WaitEvent", "action", "build_schema", "coerce_field", "defer", "failed",
-    "flow_spec_schema", "from_spec", "is_known", "ok", "parse_duration", "render", "roots", "skipped", "to_spec",
-    "to_wire_schema", "tool", "validate_flow",
+    "OnMessage", "OnSilence", "Param", "Picture", "Prompt", "Registries", "Say", "To", "ToFlow", "Tool",
+    "ToolContext", "ToolResult", "View", "Wait", "WaitEvent", "action", "analyse", "build_schema", "coerce_field", "defer",
+    "draw", "failed", "flow_spec_schema", "from_spec", "is_known", "ok", "parse_duration", "picture_of_agent",
+    "picture_of_flow", "render", "roots", "skipped", "to_spec", "to_wire_schema", "tool", "validate_flow",
 ]  # fmt: skip
 
 _HOMES = {
+    "analysis": ("analyse",),
+    "drawing": ("Picture", "draw", "picture_of_agent", "picture_of_flow"),
     "durations": ("parse_duration",),
     "functions": ("Action", "Tool", "action", "tool"),
     "handlers": ("ActionContext", "ActionResult", "ToolContext", "ToolResult", "View", "defer", "failed", "ok", "skipped"),
