@@ -51,6 +51,7 @@ def test_numbers_are_read_as_customers_write_them(text: str, number: float | Non
 def test_a_whole_number_is_exact_at_any_size() -> None:
     """F-3.5, beyond the digits that Python converts by itself."""
     assert to_number("9" * 5000) == 10**5000 - 1
+    assert to_number("9" * 1_000_000) is None
     assert type(to_number("12")) is int
     assert type(to_number("12.0")) is float
 

@@ -134,9 +134,19 @@ def test_the_json_text_of_a_value(value: Any, text: str) -> None:
 
 
 def test_whole_numbers_keep_all_their_digits() -> None:
-    """A whole number of any length is written and read exactly (F-1.8)."""
-    giant = 7**6000
-    assert parse_json(json_text({"n": [giant, -giant]})) == {"n": [giant, -giant]}
+    """One of up to 10,000 digits is written and read exactly (F-1.8, G-43)."""
+    for giant in (7**6000, 10**10_000 - 1):
+        assert parse_json(json_text({"n": [giant, -giant]})) == {"n": [giant, -giant]}
+
+
+def test_a_whole_number_without_end_is_refused() -> None:
+    """Reading it would take as long as somebody likes: a million digits half a minute."""
+    with pytest.raises(ValueError, match=r"^a whole number has 1,000,000 digits, at most 10,000 are read$"):
+        parse_json('{"n": [-' + "9" * 1_000_000 + "]}")
+    for giant in (10**10_000, -(10**10_000)):
+        with pytest.raises(TypeError, match=r"^n\[0\] is a whole number of more than 10,000 digits$"):
+            to_plain({"n": [giant]})
+        assert show(giant) == "a whole number of more than 10,000 digits"
 
 
 @pytest.mark.property

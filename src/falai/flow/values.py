@@ -76,9 +76,16 @@ def to_number(text: str) -> int | float | None:
     if found is None:
         return None
     if found["fraction"] is found["point"] is found["exponent"] is None:
-        return whole(plain)
+        return _whole(plain)
     number = float(plain)
     return number + 0.0 if math.isfinite(number) else None  # -0.0 + 0.0 is 0.0
+
+
+def _whole(digits: str) -> int | None:
+    try:
+        return whole(digits)
+    except ValueError:  # longer than any number that means something
+        return None
 
 
 def to_boolean(raw: object) -> bool | None:

@@ -41,7 +41,10 @@ MISSING: Final = _Missing.MISSING
 """Stands for "nothing there" where `None` means null."""
 
 _EXACT = 2**53
+_TOO_LONG: Final = "a whole number of more than 10,000 digits"
 _LONG = 4000  # Python converts no more digits than 4,300 between int and text; Decimal has no such limit
+_MOST_DIGITS: Final = 10_000  # the time that a number takes grows with the square of its digits
+_BEYOND: Final = 10**_MOST_DIGITS
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\u[0-9a-f]{4}|\\?.", re.DOTALL)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
@@ -67,8 +70,8 @@ def to_plain(value: Any, path: str = "") -> Any:
     """Plain JSON data made of `value`, sharing nothing mutable with it (P-16, P-17).
 
     Raises `TypeError`, naming the path (which begins with `path`) and the type, for what has no
-    JSON form: an unknown type, a key that is not text, a date outside the years 1 to 9999, a value
-    that holds itself.
+    JSON form: an unknown type, a key that is not text, a date outside the years 1 to 9999, a whole
+    number of more than 10,000 digits, a value that holds itself.
     """
     try:
         return _plain(value)
@@ -98,7 +101,10 @@ def json_text(value: Any) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The plain data of a JSON text. Raises `ValueError` when it is not JSON in UTF-8."""
+    """The plain data of a JSON text.
+
+    Raises `ValueError` when it is not JSON in UTF-8, and for a whole number of more than 10,000 digits.
+    """
     if isinstance(text, bytes):
         text = text.decode()
     try:
@@ -132,6 +138,8 @@ def show(value: Any) -> str:
     for kinds, words in _WORDS:
         if isinstance(value, kinds):
             return words
+    if isinstance(value, int) and not -_BEYOND < value < _BEYOND:
+        return _TOO_LONG
     if value is None or isinstance(value, bool | int | float):
         return json_text(value)
     return "a function" if callable(value) else f"a {type(value).__name__}"
@@ -159,6 +167,12 @@ def _number(value: float) -> float | int | None:
     if not isfinite(value):
         return None
     return int(value) if value.is_integer() and abs(value) <= _EXACT else value
+
+
+def _integer(value: int) -> int:
+    if not -_BEYOND < value < _BEYOND:
+        raise _RefusedError(f"is {_TOO_LONG}")
+    return value
 
 
 def _list(items: Any) -> list[Any]:
@@ -210,13 +224,13 @@ def _same(value: Any) -> Any:
 
 
 _PLAIN: dict[type[Any], Callable[[Any], Any]] = {
-    str: _clean, int: _same, bool: _same, type(None): _same, float: _number, dict: _object, list: _list, tuple: _list,
+    str: _clean, int: _integer, bool: _same, type(None): _same, float: _number, dict: _object, list: _list, tuple: _list,
 }  # fmt: skip
 # In this order: members of an IntEnum are ints, a datetime is a date.
 _RARE: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (Enum, lambda member: _plain(member.value)),
     (str, lambda text: _clean(str.__str__(text))),
-    (int, int),
+    (int, lambda number: _integer(int(number))),
     (float, lambda number: _number(float(number))),
     (datetime, _date_time),
     (date, date.isoformat),
@@ -227,7 +241,10 @@ _RARE: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 
 
 def whole(digits: str) -> int:
-    """The whole number of any number of decimal digits."""
+    """The whole number of these decimal digits, exactly. Raises `ValueError` for more than 10,000 of them."""
+    count = len(digits.lstrip("+-"))
+    if count > _MOST_DIGITS:
+        raise ValueError(f"a whole number has {count:,} digits, at most {_MOST_DIGITS:,} are read")
     return int(digits) if len(digits) < _LONG else int(Decimal(digits))
 
 
