@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,21 @@ import pytest
 from falai.errors import InvalidSessionError, SessionConflictError
 from falai.session.model import Session
 from falai.store import SQLiteStore
-from falai.testing.store_contract import RowContract, full_session
+from falai.testing.store_contract import (
+    FailureContract,
+    RowContract,
+    SharedContract,
+    StoreContract,
+    TransactionContract,
+    full_session,
+)
 
 FIXTURES = Path(__file__).parents[2] / "docs" / "spec" / "fixtures"
 PUT = """INSERT INTO agent_sessions VALUES (?, ?, ?, '', '')
          ON CONFLICT (id) DO UPDATE SET version = excluded.version, blob = excluded.blob"""
 
 
-class TestWithAPath(RowContract):
+class TestWithAPath(StoreContract, RowContract, SharedContract, FailureContract):
     """The contract, over a database that the store opens itself."""
 
     @pytest.fixture
@@ -37,13 +44,24 @@ class TestWithAPath(RowContract):
         with closing(sqlite3.connect(self.path)) as db, db:
             db.execute(PUT, (id, version, blob))
 
+    def another(self) -> SQLiteStore:
+        return SQLiteStore(self.path)
 
-class TestWithAConnection(RowContract):
+    @asynccontextmanager
+    async def outage(self, store: Any) -> AsyncIterator[type[Exception]]:
+        with closing(sqlite3.connect(self.path)) as db:
+            db.execute("ALTER TABLE agent_sessions RENAME TO away")
+            yield sqlite3.OperationalError
+            db.execute("ALTER TABLE away RENAME TO agent_sessions")
+
+
+class TestWithAConnection(StoreContract, RowContract, TransactionContract):
     """The contract, over a connection of the host, which decodes rows in its own way."""
 
     @pytest.fixture
     async def store(self) -> AsyncIterator[SQLiteStore]:
         self.db = sqlite3.connect(":memory:")
+        self.db.text_factory = bytes
         self.db.row_factory = lambda cursor, row: {
             column[0]: value for column, value in zip(cursor.description, row, strict=True)
         }
@@ -51,7 +69,14 @@ class TestWithAConnection(RowContract):
             yield store
 
     async def put_row(self, store: Any, id: str, version: int, blob: str) -> None:
-        self.db.execute(PUT, (id, version, blob))
+        with self.db:
+            self.db.execute(PUT, (id, version, blob))
+
+    @asynccontextmanager
+    async def transaction(self, store: SQLiteStore) -> AsyncIterator[SQLiteStore]:
+        with self.db:
+            self.db.execute("BEGIN")
+            yield store
 
 
 @pytest.fixture

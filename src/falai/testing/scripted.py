@@ -52,7 +52,7 @@ class Call:
 
 
 class ScriptedModel:
-    """A model out of a script: schema name (`understand`, `speak`, `summary`) → replies in order.
+    """A model out of a script: schema name (`understand`, `speak`, `summary`, `flow`) → replies in order.
 
     With `usage=True` each reply counts characters as tokens (M-23.5); by default none are reported.
     """
