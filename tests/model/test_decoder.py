@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falai.model.decoder import StreamingMessageDecoder, message_so_far
-from falai.model.jsontext import mend
+from falai.model.lenient import mend
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 ENVELOPES = st.builds(

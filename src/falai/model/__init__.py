@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         tool_item,
         user_item,
     )
-    from falai.model.jsontext import salvage_json
+    from falai.model.lenient import salvage_json
     from falai.model.lexical import LexicalModel
     from falai.model.mcp import mcp_tools
     from falai.model.names import resolve_model
@@ -47,7 +47,7 @@ _HOMES: Final = {
     "history_to_events": "history",
     "mcp_tools": "mcp",
     "resolve_model": "names",
-    "salvage_json": "jsontext",
+    "salvage_json": "lenient",
     "system_item": "history",
     "tool_item": "history",
     "user_item": "history",

@@ -13,7 +13,7 @@ from json import JSONDecoder
 from typing import Any, Final, cast
 
 from falai.log import line
-from falai.model.jsontext import lenient_parse
+from falai.model.lenient import lenient_parse
 from falai.session.jsontext import is_list, is_object, to_plain
 
 __all__ = ["tool_arguments"]

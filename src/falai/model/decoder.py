@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from falai.model.jsontext import mend
+from falai.model.lenient import mend
 
 __all__ = ["StreamingMessageDecoder", "message_so_far"]
 

@@ -20,7 +20,7 @@ from falai.model.effects import Speak, ToolAnswer, ToolUse, UseTools
 from falai.model.envelopes import speak_schema
 from falai.model.failures import classify, outcome_of
 from falai.model.inputs import Deferred, SpeakInput, Spoken
-from falai.model.jsontext import as_object, is_json_shaped, parse_whole, salvage_json
+from falai.model.lenient import as_object, is_json_shaped, parse_whole, salvage_json
 from falai.model.port import HistoryItem, ModelReply, ModelRequest, ToolCall, ToolSpec, Usage
 from falai.model.sections import prefix
 from falai.model.speak_prompt import speak_prompt, with_tools

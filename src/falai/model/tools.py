@@ -16,7 +16,7 @@ from falai.flow.handlers import ToolResult
 from falai.flow.plan import ToolPlan
 from falai.log import line
 from falai.model.effects import ToolAnswer, ToolUse, UseTools
-from falai.model.jsontext import as_object
+from falai.model.lenient import as_object
 from falai.model.redaction import without_secrets
 from falai.session.jsontext import json_text, to_plain
 

@@ -15,7 +15,7 @@ from falai.flow.values import is_number, to_boolean, to_number
 from falai.log import line
 from falai.model.envelopes import SECTIONS, understand_schema
 from falai.model.inputs import Judgement, UnderstandInput
-from falai.model.jsontext import as_object, salvage_json
+from falai.model.lenient import as_object, salvage_json
 from falai.model.port import ModelReply, ModelRequest
 from falai.model.sections import prefix
 from falai.model.tasks import UnderstandTask

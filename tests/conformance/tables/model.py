@@ -11,7 +11,7 @@ from falai.errors import ProviderError
 from falai.model.compaction import Compacted, compact
 from falai.model.decoder import StreamingMessageDecoder
 from falai.model.failures import classify, outcome_of
-from falai.model.jsontext import salvage_json
+from falai.model.lenient import salvage_json
 from falai.session.jsontext import json_equal, json_text
 
 Row = Mapping[str, Any]

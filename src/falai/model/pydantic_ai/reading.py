@@ -16,7 +16,7 @@ from pydantic_ai import messages as wire
 from falai.errors import ProviderError, ProviderErrorKind
 from falai.log import line
 from falai.model.arguments import tool_arguments
-from falai.model.jsontext import is_json_shaped, parse_whole
+from falai.model.lenient import is_json_shaped, parse_whole
 from falai.model.port import ModelReply, ModelRequest, ToolCall, Usage
 from falai.model.pydantic_ai.asking import answer_tool
 from falai.session.jsontext import is_object, json_text

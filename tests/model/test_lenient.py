@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falai.model.jsontext import is_json_shaped, lenient_parse, parse_whole, salvage_json
+from falai.model.lenient import is_json_shaped, lenient_parse, parse_whole, salvage_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
