@@ -53,6 +53,7 @@ GOOD: dict[str, Any] = {
     "on": [{"message": ["wants to hold a book"]}],
     "steps": [
         {"id": "which", "kind": "collect", "collect": ["title"]},
+        {"id": "told-us", "kind": "if", "if": {"known": ["title"]}, "else": {"flow": "person"}},
         {"id": "keep", "kind": "do", "do": "hold", "with": {"title": "{{data.title}}"}, "onFail": {"flow": "person"}},
         {"id": "told", "kind": "say", "say": "{{data.title}} waits for you."},
     ],
@@ -67,7 +68,7 @@ NULLS: dict[str, Any] = {
 
 ODD: dict[str, Any] = {
     **GOOD,
-    "steps": [*GOOD["steps"][:2], {"id": "told", "kind": "say", "say": "Done.", "then": {"flow": "desk"}}],
+    "steps": [*GOOD["steps"][:3], {"id": "told", "kind": "say", "say": "Done.", "then": {"flow": "desk"}}],
 }
 """It can run, but goes to a flow that is not there (W5)."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from falai import FlowConfigurationError, ProviderError
+from falai import Flow, FlowConfigurationError, ProviderError, Say
 from falai.errors import DraftError
 from falai.flow import from_spec, to_spec, validate_flow
 from falai.flow.registries import Registries
@@ -107,6 +107,31 @@ async def test_a_try_for_the_warnings_that_fails_costs_nothing(other: Any) -> No
     assert [text[:20] for text in draft.warnings] == ['flow "hold-book", st']
 
 
+async def test_what_the_analysis_finds_goes_back_with_the_way_there() -> None:
+    """A text that may go out with a gap: no name gives that away (F-10.4)."""
+    gap = {**GOOD, "steps": [GOOD["steps"][0], GOOD["steps"][3]]}
+    model = ScriptedModel({"flow": [gap, GOOD]})
+    draft = await _draft(model)
+    [notice] = draft.attempts[0].notices
+    assert (notice.code, draft.spec) == ("maybe-unset", GOOD)
+    assert f"The way there: {'; '.join(notice.trail)}." in model.calls[1].prompt
+
+
+async def test_a_flow_that_only_the_host_starts_may_be_meant_so() -> None:
+    """That is told, and costs no call."""
+    silent = {key: value for key, value in GOOD.items() if key != "on"}
+    draft = await _draft(ScriptedModel({"flow": [silent]}))
+    assert [notice.code for notice in draft.notices] == ["host-start-only"]
+
+
+async def test_only_the_new_flow_is_told_of() -> None:
+    """What is odd in the agent's other flows is not the model's to mend."""
+    odd = [Flow("idle", steps=[Say("a", "{{data.title}}")]), *(plan.flow for plan in PLAN.flows.values())]
+    model = ScriptedModel({"flow": [GOOD]})
+    draft = await draft_flow(model, REQUEST, desk(flows=odd).plan)
+    assert draft.warnings == []
+
+
 async def test_with_one_try_the_warnings_are_told_only() -> None:
     """`tries` bounds all calls."""
     draft = await _draft(ScriptedModel({"flow": [ODD]}), tries=1)
@@ -181,7 +206,7 @@ async def test_a_flow_may_start_itself_again() -> None:
     """Its own id is one of the flows that there are."""
     again = {**GOOD, "steps": [*GOOD["steps"], {"id": "more", "kind": "if", "if": {}, "then": {"flow": "hold-book"}}]}
     draft = await _draft(ScriptedModel({"flow": [again]}), tries=1)
-    assert [text for text in draft.warnings if "names no flow" in text] == []
+    assert "unknown-flow" not in [notice.code for notice in draft.notices]
 
 
 async def test_each_attempt_can_be_watched() -> None:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from falai.flow import from_spec, to_spec, validate_flow
 from falai.model import ModelReply, draft_flow
 from falai.model.drafting.guide import EXAMPLE, GUIDE
+from falai.model.drafting.judging import judged
+from falai.model.drafting.naming import naming
 from falai.model.tasks import DraftTask
 from falai.testing import ScriptedModel
 from model.attacks import ATTACKS, TEXT, titles
@@ -31,8 +33,9 @@ async def _prompts(request: str, *answers: Any, plan: Any = None, **given_: Any)
 
 
 def test_the_worked_example_is_right() -> None:
-    """It passes every check without a warning, and is what its own spec makes of it."""
+    """It passes every check, the analysis too, without a warning, and is what its own spec makes of it."""
     assert validate_flow(EXAMPLE, EXAMPLE_NAMES) == {"warnings": []}
+    assert judged(ModelReply(structured=EXAMPLE), naming({**EXAMPLE_NAMES, "flows": ["person"]}), ()).notices == ()
     assert to_spec(from_spec(EXAMPLE)) == EXAMPLE
 
 

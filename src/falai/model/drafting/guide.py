@@ -33,7 +33,13 @@ EXAMPLE: Final[dict[str, Any]] = {
             "prompt": "Repeat the day and the number of people and ask whether that is right.",
             "maxAsks": 2,
         },
-        {"id": "right", "kind": "if", "if": {"equals": {"agreed": True}}, "then": "book", "else": "unclear"},
+        {
+            "id": "right",
+            "kind": "if",
+            "if": {"equals": {"agreed": True}, "known": ["day", "guests"]},
+            "then": "book",
+            "else": "unclear",
+        },
         {"id": "unclear", "kind": "say", "say": "Then a colleague will sort it out.", "then": {"flow": "person"}},
         {
             "id": "book",
@@ -84,7 +90,8 @@ The flow's own id is none of those that are taken.
 An "if" that leads back has an "else" as well. Nothing goes round without the customer's word or a wait.
 - A collect step has a "prompt" or a "question", unless its field is marked as one that knows how to ask. \
 "maxAsks" is null, or a whole number from 1.
-- A field is used in a text or a condition only where an earlier step can have filled it.
+- A text names a field only where an earlier step has asked for it and an "if" with "known" has let the flow pass: \
+a field may have been given up.
 - A duration is a number and s, m, h or d, and nothing else: {EXAMPLES}.
 - "equals" needs the exact value. A value in "with" has the parameter's type; {{{{data.FIELD}}}} makes text only.
 - Name only fields, actions, events, conditions and flows that are listed. \

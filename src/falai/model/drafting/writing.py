@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, Final
 
 from msgspec.structs import replace as with_rejected
 
-from falai.errors import DraftError, FlowConfigurationError, Problem, ProviderError
-from falai.flow.places import Finding, Notice, flow_place, is_object
-from falai.flow.spec import check_flow, from_spec, to_spec
+from falai.errors import DraftError, ProviderError
+from falai.flow.places import Finding, Notice
+from falai.flow.spec import from_spec, to_spec
 from falai.flow.specschema import flow_spec_schema
-from falai.flow.wire import to_wire
 from falai.model.drafting.guide import GUIDE
+from falai.model.drafting.judging import Attempt, judged
 from falai.model.drafting.naming import Names, Naming, naming
 from falai.model.drafting.prompt import draft_prompt
 from falai.model.failures import classify
-from falai.model.jsontext import salvage_json
 from falai.model.names import resolve_model
-from falai.model.port import Model, ModelReply, ModelRequest, Usage
+from falai.model.port import Model, ModelRequest, Usage
 from falai.model.tasks import DraftTask, Rejected
-from falai.session.jsontext import json_text, quoted
 
-__all__ = ["Attempt", "Draft", "draft_flow"]
+__all__ = ["Draft", "draft_flow"]
 
-_NO_OBJECT: Final = Problem("not-an-object", "flow", "the answer holds no JSON object", "Answer with the flow as JSON")
-_CUT: Final = Problem(
-    "not-an-object", "flow", "the answer was cut off at the limit of output tokens", "Write a shorter flow"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One call: the model's reply, the object in it as it came, and what was found in that.
-
-    Without `problems` it is a flow that can run; `notices` never stop one.
-    """
-
-    reply: ModelReply
-    spec: Mapping[str, Any] | None
-    problems: tuple[Problem, ...]
-    notices: tuple[Notice, ...]
-
-    @property
-    def answer(self) -> str:
-        """The spec as JSON text; where there is none, what the model wrote."""
-        return self.reply.message if self.spec is None else json_text(self.spec)
+_OFTEN_MEANT: Final = frozenset({"host-start-only"})
+"""Warnings that ask for no other flow: a model that mends them adds what nobody wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +44,9 @@ class Draft:
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens of all attempts; `None` when the provider counted none."""
-        return usage_of(self.attempts)
+        """The tokens of all attempts; `None` when the provider counted none (M-16.3)."""
+        counted = [attempt.reply.usage for attempt in self.attempts if attempt.reply.usage is not None]
+        return reduce(add, counted) if counted else None
 
 
 async def draft_flow(
@@ -103,12 +82,6 @@ async def draft_flow(
     return Draft(spec=to_spec(from_spec(best.spec or {})), notices=best.notices, attempts=tuple(work.attempts))
 
 
-def usage_of(attempts: Collection[Attempt]) -> Usage | None:
-    """The tokens of some attempts; `None` when none was counted (M-16.3)."""
-    counted = [attempt.reply.usage for attempt in attempts if attempt.reply.usage is not None]
-    return reduce(add, counted) if counted else None
-
-
 class _Writing:
     """One drafting: the attempts so far."""
 
@@ -125,14 +98,16 @@ class _Writing:
         task = self._task
         while len(self.attempts) < tries:
             attempt = await self._attempt(task)
-            if not attempt.problems:
-                return await self._better(attempt) if attempt.notices and len(self.attempts) < tries else attempt
-            task = with_rejected(task, rejected=_rejected(attempt))
+            rejected = _rejected(attempt)
+            if rejected.valid:
+                can_be_better = bool(rejected.problems) and len(self.attempts) < tries
+                return await self._better(attempt, rejected) if can_be_better else attempt
+            task = with_rejected(task, rejected=rejected)
         return None
 
-    async def _better(self, valid: Attempt) -> Attempt:
+    async def _better(self, valid: Attempt, rejected: Rejected) -> Attempt:
         try:
-            other = await self._attempt(with_rejected(self._task, rejected=_rejected(valid)))
+            other = await self._attempt(with_rejected(self._task, rejected=rejected))
         except ProviderError:  # what is there holds without it
             return valid
         return other if not other.problems and len(other.notices) < len(valid.notices) else valid
@@ -142,7 +117,7 @@ class _Writing:
             reply = await self._model.complete(self._request(task))
         except Exception as error:
             raise classify(error, self._model.name) from error
-        attempt = _judged(reply, self._names, task.taken)
+        attempt = judged(reply, self._names, task.taken)
         self.attempts.append(attempt)
         if self._watch is not None:
             self._watch(attempt)
@@ -160,35 +135,11 @@ class _Writing:
         )
 
 
-def _judged(reply: ModelReply, names: Naming, taken: Collection[str]) -> Attempt:
-    spec = reply.structured if is_object(reply.structured) else salvage_json(reply.message)
-    if spec is None:
-        found: list[Finding] = [_CUT if reply.finish_reason == "length" else _NO_OBJECT]
-    else:
-        found = list(_findings(spec, names, taken))
-    return Attempt(
-        reply=reply,
-        spec=spec,
-        problems=tuple(finding for finding in found if isinstance(finding, Problem)),
-        notices=tuple(finding for finding in found if isinstance(finding, Notice)),
-    )
-
-
-def _findings(spec: Mapping[str, Any], names: Naming, taken: Collection[str]) -> Iterator[Finding]:
-    try:
-        wire = to_wire(spec)
-    except FlowConfigurationError as error:  # it is nested without end
-        yield from error.problems
-        return
-    own = wire.get("id")
-    if isinstance(own, str) and own in taken:
-        what = f"another flow has the id {quoted(own)}"
-        yield flow_place(wire, "").key("id").problem("duplicate-flow-id", what, "Give the flow an id of its own")
-    flows = (*(names.registries.flows or ()), *([own] if isinstance(own, str) else []))
-    yield from check_flow(wire, replace(names.registries, flows=flows))
-
-
 def _rejected(attempt: Attempt) -> Rejected:
-    found = attempt.problems or attempt.notices
-    lines = tuple(f"{thing.path or thing.where}: {thing.what}. {thing.fix}." for thing in found)
-    return Rejected(attempt.answer, lines, valid=not attempt.problems)
+    found = attempt.problems or [notice for notice in attempt.notices if notice.code not in _OFTEN_MEANT]
+    return Rejected(attempt.answer, tuple(map(_in_words, found)), valid=not attempt.problems)
+
+
+def _in_words(finding: Finding) -> str:
+    way = f" The way there: {'; '.join(finding.trail)}." if isinstance(finding, Notice) and finding.trail else ""
+    return f"{finding.path or finding.where}: {finding.what}. {finding.fix}.{way}"
