@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -42,4 +44,119 @@ def check(*, targets: tuple[str, ...], agent: str | None, as_json: bool, ignore:
         raise click.UsageError(str(error)) from error
 
 
-COMMANDS = (check,)
+_DRAFTS = """\b
+Examples:
+  falai draft "asks for name and size, tells sales, follows up after two days" --agent desk.py
+  falai draft - --agent agent.yaml --out lead.yaml < request.txt
+  falai draft "says when we open" --model openai:qwen --base-url http://localhost:8080/v1 > open.json
+"""
+
+
+@click.command(epilog=_DRAFTS)
+@click.argument("request")
+@click.option(
+    "--agent", metavar="AGENT", help="Whose fields, actions, … the flow may use: Python, or a file of an agent."
+)
+@click.option(
+    "--model",
+    envvar="FALAI_MODEL",
+    metavar="NAME",
+    help="The model that writes. Default: what FALAI_MODEL says, else the agent's own.",
+)
+@click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
+@click.option("--language", metavar="NAME", help="What texts are written in. Default: the agent's, else the request's.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A new file for the flow, .json or .yaml. Default: standard output.",
+)
+@click.option("--tries", type=click.IntRange(min=1), default=3, show_default=True, help="Calls to the model at most.")
+def draft(
+    *,
+    request: str,
+    agent: str | None,
+    model: str | None,
+    base_url: str | None,
+    language: str | None,
+    out: Path | None,
+    tries: int,
+) -> None:
+    """Let a model write a flow from what you ask for.
+
+    REQUEST says in your words what the flow is to do; - reads that from standard input. The flow is
+    checked, and what was found goes back to the model. The exit code is 0 when the flow holds, 1 when
+    none did, 2 when the model could not be asked.
+    """
+    # Each command imports what it needs, so that --help is quick.
+    from falai.cli.draft import DraftOptions, run_draft
+    from falai.cli.loading import LoadError
+
+    options = DraftOptions(
+        request=request, agent=agent, model=model, base_url=base_url, language=language, out=out, tries=tries
+    )
+    try:
+        sys.exit(run_draft(options))
+    except LoadError as error:
+        raise click.UsageError(str(error)) from error
+
+
+_GRAPHS = """\b
+Examples:
+  falai graph desk.py                          what starts each flow, and which leads to which
+  falai graph desk.py --flow book              one flow with its steps
+  falai graph flows/ --steps --out flows.svg   all of it, as a picture
+  falai graph lead.yaml --format mermaid
+  falai graph desk.py --store chat.sqlite --session s1
+"""
+
+
+@click.command(epilog=_GRAPHS)
+@click.argument("targets", nargs=-1, required=True, metavar="FILE_OR_MODULE...")
+@click.option("--flow", "flows", multiple=True, metavar="ID", help="Only this flow, with its steps.")
+@click.option("--steps", is_flag=True, help="Of several flows not only the map, but each with its steps.")
+@click.option(
+    "--format",
+    type=click.Choice(["text", "mermaid", "dot", "svg"]),
+    help="Default: what the file's ending says, else text.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the drawing goes, such as flows.svg, .mmd or .dot. Default: standard output.",
+)
+@click.option("--store", metavar="URL", help="The store of a conversation: its flows are drawn with the way it took.")
+@click.option("--session", metavar="ID", help="The conversation.")
+def graph(
+    *,
+    targets: tuple[str, ...],
+    flows: tuple[str, ...],
+    steps: bool,
+    format: Any,  # noqa: A002 - the option's name
+    out: Path | None,
+    store: str | None,
+    session: str | None,
+) -> None:
+    """Draw flows: as text, Mermaid, DOT or SVG.
+
+    A target is a file (JSON or YAML), a folder, a Python file or a module, with a colon and a name if
+    that is not `agent`. What is wrong in a flow is said, and it is drawn all the same. The exit code is
+    0 when something was drawn, 2 when nothing could be.
+    """
+    # Each command imports what it needs, so that --help is quick.
+    from falai.cli.graph import GraphOptions, run_graph
+    from falai.cli.loading import LoadError
+
+    if (store is None) != (session is None):
+        raise click.UsageError("--store and --session go together: the store, and the conversation in it")
+    options = GraphOptions(
+        targets=targets, flows=flows, steps=steps, format=format, out=out, store=store, session=session
+    )
+    try:
+        run_graph(options)
+    except LoadError as error:
+        raise click.UsageError(str(error)) from error
+
+
+COMMANDS = (check, draft, graph)
