@@ -14,7 +14,7 @@ from falai.model import Draft, Usage, draft_flow
 from falai.model.drafting.guide import GUIDE
 from falai.model.pydantic_ai import PydanticAIModel
 from model.drafts import BAD, GOOD, NULLS, REQUEST, desk
-from model.loopback import Answer, ChatServer, chat_server, fails, says
+from model.loopback import Answer, ChatServer, chat_server, fails, says, slow
 
 pytest.importorskip("pydantic_ai.models.openai")
 pytestmark = pytest.mark.servers
@@ -52,6 +52,28 @@ async def test_the_round_of_repair() -> None:
     assert first[0] == second[0]
     assert "titel" in second[1]["content"]
     assert draft.usage == Usage(200, 18, 160)
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+async def test_an_answer_that_breaks_off_is_mended(finish: str) -> None:
+    """What came of it goes back like any other fault, and its tokens are counted."""
+    half = '{"id": "hold-book", "steps": ['
+    draft, server = await _draft(says(half, finish=finish), says(json.dumps(NULLS)))
+    assert draft.spec == GOOD
+    assert draft.attempts[0].answer == half
+    assert half in server.requests[1]["messages"][1]["content"]
+    assert draft.usage == Usage(200, 18, 160)
+
+
+async def test_a_long_flow_may_take_its_time() -> None:
+    """It is read as it is written: the time limit is for silence, not for the whole (M-20.2)."""
+    text = json.dumps(NULLS)
+    slowly = slow(says(text, pieces=[text[start : start + 100] for start in range(0, len(text), 100)]), 0.3)
+    with chat_server([slowly]) as server:
+        async with aclosing(PydanticAIModel("openai:any", base_url=server.base_url, timeout=2, retries=0)) as model:
+            draft = await draft_flow(model, REQUEST, PLAN)
+    assert draft.spec == GOOD
+    assert server.requests[0]["stream"] is True
 
 
 async def test_a_server_that_fails_and_one_that_never_learns() -> None:

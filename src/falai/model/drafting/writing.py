@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, Final
@@ -20,7 +20,7 @@ from falai.model.drafting.naming import Names, Naming, naming
 from falai.model.drafting.prompt import draft_prompt
 from falai.model.failures import classify
 from falai.model.names import resolve_model
-from falai.model.port import Model, ModelRequest, Usage
+from falai.model.port import Model, ModelReply, ModelRequest, Usage
 from falai.model.tasks import DraftTask, Rejected
 
 __all__ = ["Draft", "draft_flow"]
@@ -113,15 +113,27 @@ class _Writing:
         return other if not other.problems and len(other.notices) < len(valid.notices) else valid
 
     async def _attempt(self, task: DraftTask) -> Attempt:
-        try:
-            reply = await self._model.complete(self._request(task))
-        except Exception as error:
-            raise classify(error, self._model.name) from error
+        reply = await self._reply(self._request(task))
         attempt = judged(reply, self._names, task.taken)
         self.attempts.append(attempt)
         if self._watch is not None:
             self._watch(attempt)
         return attempt
+
+    async def _reply(self, request: ModelRequest) -> ModelReply:
+        """The reply, read as a stream: a flow is long, and a provider that goes on writing is not silent (M-20.2)."""
+        written, reply = "", None
+        try:
+            async for chunk in self._model.stream(request):
+                written, reply = chunk.accumulated, chunk.reply
+        except Exception as error:
+            failure = classify(error, self._model.name)
+            if isinstance(failure.answer, ModelReply) and failure.kind == "overload" and written:
+                return replace(failure.answer, message=written)  # it answered, if badly: that can be mended
+            raise failure from error
+        if reply is None:
+            raise ProviderError("the stream ended before its reply was whole", kind="overload")
+        return reply
 
     def _request(self, task: DraftTask) -> ModelRequest:
         return ModelRequest(
