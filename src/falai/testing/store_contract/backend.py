@@ -24,6 +24,12 @@ class Backend:
     keeps_order: bool = True
     """The keys of an object come back in their order. `False`: in some order (P-18)."""
 
+    keeps_blanks: bool = True
+    """Ids that differ only in a blank at their end differ. `False`: they are one to the backend, as to MySQL."""
+
+    knows_json: bool = False
+    """`True`: the backend parses the blob, so text that is not JSON cannot stand in a row."""
+
     longest_id: int | None = None
     """How many characters an id may have at most; a longer one is an error and writes nothing (P-70)."""
 
@@ -34,7 +40,8 @@ class Backend:
         """The session as this store keeps it."""
         if self.keeps_nul:
             return session
-        return assert_session(_without_nul(session_to_wire(session)), session.id)
+        wire = _without_nul(session_to_wire(session))
+        return assert_session(wire, wire["id"])
 
 
 def _without_nul(value: Any) -> Any:

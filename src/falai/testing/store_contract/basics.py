@@ -120,7 +120,7 @@ class Basics(Backend):
 
     async def test_c18_ids_that_look_alike(self, store: Store) -> None:
         """Ids differ by case, and may hold blanks, colons and number signs."""
-        ids = ["s1", "S1", " s1", "a b:c#d", "a b:c#D", "olá/🌿", "%", "s_"]
+        ids = ["s1", "S1", " s1", "a b:c#d", "a b:c#D", "olá/🌿", "%", "s_", *(["s1 "] if self.keeps_blanks else [])]
         for id in ids:
             await store.save(changed(Session.fresh(id), id=id), 0)
         loaded = [await store.load(id) for id in ids]

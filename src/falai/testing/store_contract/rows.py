@@ -18,6 +18,8 @@ from falai.testing.store_contract.sessions import NOW, changed, full_session, lo
 
 __all__ = ["RowContract"]
 
+_NO_JSON = ["no JSON", "", "{", "\ufeff{}"]
+
 
 class RowContract(Backend, ABC):
     """For stores whose rows a test can write past the store."""
@@ -27,11 +29,12 @@ class RowContract(Backend, ABC):
         """Writes a row as another program would, over the one that is there."""
 
     @pytest.mark.parametrize(
-        "blob",
-        ['{"nope": true}', '{"id": "s1", "data": {}, "currentFlow": "f"}', "no JSON", "", "null", "[]"],
+        "blob", ['{"nope": true}', '{"id": "s1", "data": {}, "currentFlow": "f"}', "null", "[]", '"text"', *_NO_JSON]
     )
     async def test_c12_a_row_that_is_no_session(self, store: Store, blob: str) -> None:
         """It is an error that names the id, never a fresh session."""
+        if self.knows_json and blob in _NO_JSON:
+            pytest.skip("the backend refuses text that is not JSON")
         await store.save(Session.fresh("s1"), 0)
         await self.put_row(store, "s1", 1, blob)
         with pytest.raises(InvalidSessionError, match='"s1"') as caught:
