@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Thread
@@ -44,8 +44,8 @@ def falai(*arguments: str | Path, typed: str = "", env: dict[str, str] | None = 
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
-def command(*arguments: str | Path, typed: str = "", env: dict[str, str] | None = None) -> Finished:
-    """The same without a process of its own, which is quicker."""
+def command(*arguments: str | Path, typed: str = "", env: Mapping[str, str | None] | None = None) -> Finished:
+    """The same without a process of its own, which is quicker; what is `None` in `env` is not set."""
     done = CliRunner(env=env).invoke(cli, [*map(str, arguments)], input=typed)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return Finished(done.exit_code, done.stdout, done.stderr)

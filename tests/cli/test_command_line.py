@@ -84,6 +84,36 @@ def test_the_model_comes_from_the_environment(tmp_path: Path) -> None:
     assert 'unknown model "lexicon"' in wrong.err
 
 
+KEYLESS: dict[str, str | None] = dict.fromkeys(
+    ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GOOGLE_API_KEY", "GEMINI_API_KEY"]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"), [("openai:x", "OPENAI_API_KEY"), ("google:x", "GOOGLE_API_KEY")]
+)  # fmt: skip
+def test_a_key_that_is_missing_is_said_at_the_start(tmp_path: Path, name: str, variable: str) -> None:
+    """Of the model that is named: which variable, and what else one can do; nothing is written."""
+    done = command("chat", "--model", name, "--store", tmp_path / "chat.sqlite", env=KEYLESS)
+    assert (done.code, done.out) == (1, "")
+    assert (
+        f"Error: the model {name} needs a key, and the environment variable {variable} is not set: set it" in done.err
+    )
+    assert "--model lexical" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_agent_without_a_key_can_still_be_looked_at(tmp_path: Path) -> None:
+    """What its own model misses is said before anything is typed."""
+    file = tmp_path / "desk.py"
+    file.write_text('from falai import Agent\nagent = Agent(name="Ana", model="openai:x", flows=[])\n')
+    done = command(
+        "chat", file, "--store", tmp_path / "chat.sqlite", typed="/data\n", env={**KEYLESS, "FALAI_MODEL": ""}
+    )
+    assert done.code == 0
+    assert "! Nobody can answer yet: the model openai:x needs a key, and" in done.out
+
+
 def test_the_conversation_is_kept_in_the_data_folder(tmp_path: Path) -> None:
     """Without `--store` each agent has a file of its own there, and its place is said."""
     if sys.platform != "linux":

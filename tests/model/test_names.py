@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import falai.model
 from falai.model import LexicalModel, PydanticAIModel, resolve_model
-from falai.model.names import PREFIXES, check_name
+from falai.model.names import KEYS, PREFIXES, check_name, key_of, missing_key
 from falai.testing import ScriptedModel
 
 
@@ -61,6 +62,36 @@ def test_a_missing_extra_names_the_command(tmp_path: Path) -> None:
     assert [line.partition(": run ")[2] for line in done.stdout.splitlines()] == [
         'pip install "falai[anthropic]"', 'pip install "falai[openai]"', 'pip install "falai[google]"',
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "variable"),
+    [
+        ("openai:x", None, "OPENAI_API_KEY"),
+        ("openai:x", "http://127.0.0.1:1/v1", None),
+        ("openai-responses:x", None, "OPENAI_API_KEY"),
+        ("anthropic:x", None, "ANTHROPIC_API_KEY"),
+        ("anthropic:x", "http://127.0.0.1:1", "ANTHROPIC_API_KEY"),
+        ("openrouter:a/b", "http://127.0.0.1:1", "OPENROUTER_API_KEY"),
+        ("groq:x", None, "GROQ_API_KEY"),
+        ("groq:x", "http://127.0.0.1:1", None),
+        ("ollama:x", None, None),
+    ],
+)
+def test_the_key_that_a_model_would_miss(
+    name: str, base_url: str | None, variable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By name and address; each prefix has its variable, and one that is set misses none."""
+    assert KEYS.keys() == PREFIXES.keys()
+    for other in ("OPENAI_BASE_URL", *chain(*KEYS.values())):
+        monkeypatch.delenv(other, raising=False)
+    assert missing_key(name, base_url) == variable
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert missing_key("openai:x") is None
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    assert (missing_key("google:x"), key_of("google:x")) == (None, "k")
+    monkeypatch.setenv(variable or "OPENAI_API_KEY", "k")
+    assert missing_key(name, base_url) is None
 
 
 @pytest.mark.parametrize("given", [None, 7, object(), LexicalModel])

@@ -20,7 +20,7 @@ from falai.cli.clock import ShiftedClock
 from falai.cli.commands import Commands
 from falai.cli.conversation import Conversation, with_model_and_clock
 from falai.cli.loading import load_agent
-from falai.cli.models import close_model, named_model
+from falai.cli.models import close_model, named_model, without_key
 from falai.cli.screen import TerminalScreen
 from falai.cli.typing_in import is_terminal, piped_lines, printing_while_typing, prompted_lines
 from falai.cli.words import Words
@@ -160,6 +160,8 @@ class _Chat:
         about = " It matches words and needs no key or network." if self._agent.model.name == "lexical" else ""
         self._screen.note(f"{self._agent.plan.name} speaks through the model {self._agent.model.name}.{about}")
         self._screen.note(f"The conversation is {session_id} in {self._file.path}. /help lists the commands.")
+        if why := without_key(self._agent.model):
+            self._screen.trouble(f"Nobody can answer yet: {why}.")
         for warning in self._agent.warnings:
             self._screen.note(f"Warning: {warning}")
         past = self._file.records(session_id, _SHOWN_TURNS)

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from falai.model.port import Model
 
-__all__ = ["KEYS", "PREFIXES", "check_name", "key_of", "resolve_model"]
+__all__ = ["KEYS", "PREFIXES", "check_name", "key_of", "missing_key", "resolve_model"]
 
 PREFIXES: Final = {
     "openai": "openai",
@@ -42,6 +42,9 @@ KEYS: Final = {
     "mistral": ("MISTRAL_API_KEY",),
 }
 """The environment variables that hold a provider's key, by prefix; the first one that is set counts."""
+
+_KEYLESS: Final = frozenset({"openai", "openai-chat", "openai-responses", "groq", "mistral"})
+"""Prefixes that a server of one's own may be reached by without a key."""
 
 _EXTRAS: Final = {
     "openai": 'pip install "falai[openai]"',
@@ -99,6 +102,15 @@ def check_name(model: str) -> None:
 def key_of(model: str) -> str | None:
     """The key that the environment holds for a model's provider."""
     return next((key for name in KEYS[model.partition(":")[0]] if (key := os.environ.get(name))), None)
+
+
+def missing_key(model: str, base_url: str | None = None) -> str | None:
+    """The environment variable that a model's first call would miss; `None` when it needs no key or there is one."""
+    prefix = model.partition(":")[0]
+    elsewhere = base_url or (os.environ.get("OPENAI_BASE_URL") if prefix.startswith("openai") else None)
+    if prefix == "ollama" or (elsewhere and prefix in _KEYLESS) or key_of(model):
+        return None
+    return KEYS[prefix][0]
 
 
 def _is_upstream(model: object) -> bool:

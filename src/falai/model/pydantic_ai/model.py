@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from falai.errors import ProviderError
 from falai.model.failures import classify
-from falai.model.names import check_name, key_of
+from falai.model.names import check_name, key_of, missing_key
 from falai.model.port import ModelChunk, ModelReply, ModelRequest
 from falai.model.pydantic_ai.attempts import Attempts, Pace
 
@@ -101,6 +101,12 @@ class PydanticAIModel:
     @property
     def name(self) -> str:
         return self._name(0)
+
+    @property
+    def missing_key(self) -> str | None:
+        """The environment variable for want of which the first call would fail, if so."""
+        model, given = self._models[0], self._options.api_key
+        return missing_key(model, self._options.base_url) if isinstance(model, str) and given is None else None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The whole reply. Raises `ProviderError`, and only that."""
