@@ -40,7 +40,7 @@ mutants: $(INSTALLED) ## which one-line faults of turn/ the tests notice; goes o
 	$(BIN)/mutmut run $(ARGS)
 	$(BIN)/mutmut results
 
-bench: $(INSTALLED) ## what a turn costs beside a floor written by hand, and how large a session grows
+bench: $(INSTALLED) ## what a turn, its prompts and a model call cost beside their floors, how large a session grows; 1 when over a limit
 	$(BIN)/python -m benchmarks
 
 setup: $(INSTALLED) $(PYRIGHT)
