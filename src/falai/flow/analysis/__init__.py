@@ -32,6 +32,7 @@ from falai.flow.analysis.silence import pattern_of, silenced
 from falai.flow.analysis.spots import at_flow
 from falai.flow.analysis.starts import starts
 from falai.flow.analysis.unset import forgotten_for_good, never_set, unset
+from falai.flow.analysis.witness import Paths
 from falai.flow.analysis.world import World
 from falai.flow.places import Notice
 from falai.flow.plan import FlowPlan
@@ -62,19 +63,20 @@ def analyse(flows: Mapping[str, FlowPlan], names: Registries) -> tuple[Notice, .
 def suspicions(flow: FlowPlan, names: Registries) -> Iterator[Notice]:
     """The findings of which an agent warns when it is built: texts that go out with a gap, questions without end."""
     facts = Facts(World({flow.id: flow}, names), flow)
-    for notice in unset(facts):
+    for notice in unset(facts, Paths(facts)):
         if notice.code == "maybe-unset" and not notice.path.endswith(".question"):
             yield notice
     yield from confirmations(facts)
 
 
 def _findings(facts: Facts) -> Iterator[Notice]:
+    paths = Paths(facts)
     yield from starts(facts.world, facts.flow)
     yield from forks(facts)
     yield from never_set(facts)
-    yield from unset(facts)
+    yield from unset(facts, paths)
     yield from forgotten_for_good(facts)
-    yield from loops(facts)
+    yield from loops(facts, paths)
     yield from confirmations(facts)
 
 

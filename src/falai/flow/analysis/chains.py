@@ -18,14 +18,15 @@ __all__ = ["chains"]
 def chains(flows: Mapping[str, Facts]) -> Iterator[Notice]:
     """Flows whose every end is a move to a flow that has no end either."""
     endless = _without_end(flows)
+    told: set[str] = set()
     for flow_id in endless:
         facts = flows[flow_id]
         if facts.flow.flow.on_end == "reset" and any(way.ends for _, way in _leaving(facts)):
             yield _resets(facts)
-        for step, way in _leaving(facts):
-            if way.flow is not None:
-                yield _round(flows, facts, step, way)
-                break
+        ring = _ring(flows, flow_id)
+        if ring and not told & set(ring):
+            told |= set(ring)
+            yield _rounds(facts, ring)
 
 
 def _without_end(flows: Mapping[str, Facts]) -> list[str]:
@@ -70,14 +71,22 @@ def _resets(facts: Facts) -> Notice:
     return at_flow(facts.flow).key("onEnd").notice("hop-limit", what, fix)
 
 
-def _round(flows: Mapping[str, Facts], facts: Facts, step: Step, way: Exit) -> Notice:
-    trail = list(facts.trail(step.id))
-    seen = [facts.flow.id]
-    ahead = way.flow or ""
-    while ahead not in seen:
-        seen.append(ahead)
-        ahead = next((w.flow for _, w in _leaving(flows[ahead]) if w.flow is not None), ahead)
-    trail += [f"the flow {quoted(flow_id)} takes over" for flow_id in seen[1:]]
-    what = f"{' → '.join((*seen, ahead))} has no end of its own: the fifth move in a row is refused, in silence"
-    place = at_step(facts.flow, step).key(way.path).key("flow")
-    return place.notice("hop-limit", what, "Let one of the flows end", tuple(trail))
+def _ring(flows: Mapping[str, Facts], flow_id: str) -> list[str]:
+    """The flows that come one after the other, from this one to the one before it comes again."""
+    ring: list[str] = []
+    ahead: str | None = flow_id
+    while ahead is not None and ahead not in ring:
+        ring.append(ahead)
+        ahead = next((way.flow for _, way in _leaving(flows[ahead]) if way.flow is not None), None)
+    return ring if ahead == flow_id else []
+
+
+def _rounds(facts: Facts, ring: list[str]) -> Notice:
+    step, way = next((step, way) for step, way in _leaving(facts) if way.flow is not None)
+    behind = [*ring[1:], ring[0]]
+    trail = (*facts.trail(step.id), *(f"the flow {quoted(flow_id)} takes over" for flow_id in behind))
+    named = " → ".join(quoted(flow_id) for flow_id in (ring[0], *behind))
+    what = f"{named} has no end of its own: the fifth move in a row is refused, in silence"
+    return (
+        at_step(facts.flow, step).key(way.path).key("flow").notice("hop-limit", what, "Let one of the flows end", trail)
+    )

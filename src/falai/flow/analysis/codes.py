@@ -9,7 +9,7 @@ __all__ = ["CODES"]
 CODES: Mapping[str, str] = {
     # starts
     "host-start-only": "No trigger and no other flow starts this flow: only the host can.",
-    "ignored-trigger": "The trigger, or its own if and repeat, is never looked at.",
+    "ignored-trigger": "The trigger, or what is said beside its phrases, starts nothing: an earlier one of its kind does.",
     "shadowed-catch-all": "An earlier flow takes every message that this catch-all is for.",
     "ends-at-once": "The flow forgets at its start what its while needs, so each run ends before its first step.",
     # the graph

@@ -29,7 +29,7 @@ class Facts:
     def __init__(self, world: World, flow: FlowPlan) -> None:
         self.world = world
         self.flow = flow
-        self.graph = Graph(flow)
+        self.graph: Graph = world.graphs[flow.id]
         self.domains: Domains = domains_of(flow)
         self._forks = {step.id: judge(step.if_, self.domains) for step in flow.steps if isinstance(step, If)}
         self._walks: dict[str, Reached[State]] = {}

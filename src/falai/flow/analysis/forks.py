@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from falai.flow.analysis.facts import Facts
-from falai.flow.analysis.judging import UNKNOWN, tested
+from falai.flow.analysis.judging import OTHER, UNKNOWN, tested
 from falai.flow.analysis.moves import is_short
 from falai.flow.analysis.spots import at_step
 from falai.flow.definition import Branch, Collect, If, Prompt, ToFlow, Wait, WaitEvent
@@ -96,7 +96,10 @@ def _decided(facts: Facts, step: If) -> Iterator[Notice]:
 def _state(slug: str, values: frozenset[str]) -> str:
     if values <= {UNKNOWN}:
         return f"{slug} is not known"
-    return f"{slug} is known" if UNKNOWN not in values and len(values) > 1 else f"the value of {slug} is settled"
+    literal = next(iter(values)) if len(values) == 1 else OTHER
+    if literal != OTHER:
+        return f"{slug} is {literal.removeprefix('= ')}"
+    return f"{slug} is known" if UNKNOWN not in values else f"{slug} has another value"
 
 
 def _never_asks(facts: Facts, step: Collect) -> Iterator[Notice]:
@@ -113,7 +116,8 @@ def _dead_exits(facts: Facts, step: Wait) -> Iterator[Notice]:
     if is_short(facts.flow, step):
         names = [name for name in ("else", "branches") if getattr(step, "else_" if name == "else" else name)]
         for name in names:
-            what = f"{name} is never taken: a wait of at most 10s before words only delays them"
+            never = "else is never taken" if name == "else" else "nothing looks at its branches"
+            what = f"{never}: a wait of at most 10s before words only delays them"
             fix = "Wait longer, or take it out"
             yield place.key(name).notice("dead-exit", what, fix, facts.trail(step.id))
     elif step.else_ is None:

@@ -13,7 +13,7 @@ from falai.flow.analysis.facts import Facts
 from falai.flow.analysis.judging import Values, is_code, tested
 from falai.flow.analysis.moves import Move, is_short
 from falai.flow.analysis.spots import at_step
-from falai.flow.analysis.witness import without
+from falai.flow.analysis.witness import Paths
 from falai.flow.definition import Collect, If, Prompt, Say, Step, To, Wait
 from falai.flow.places import Notice, listing
 from falai.flow.plan import branches_of, target_of
@@ -25,13 +25,13 @@ _MOST_TRIES = 2000
 Env = Mapping[str, Values]
 
 
-def loops(facts: Facts) -> Iterator[Notice]:
+def loops(facts: Facts, paths: Paths) -> Iterator[Notice]:
     """Every loop once, at its first step in the list."""
     closed = _closed_loops(facts)
     for region in closed:
         yield from _closed(facts, region)
     inside = frozenset[str]().union(*closed)
-    yield from _possible(facts, inside)
+    yield from _possible(facts, paths, inside)
     yield from _once(facts)
 
 
@@ -58,7 +58,8 @@ def _closed(facts: Facts, region: frozenset[str]) -> Iterator[Notice]:
     round_ = _named(steps)
     forgotten = {slug for step in steps for move in facts.graph.moves[step.id] for slug in move.exit.clear}
     if all(_is_silent(facts, step, forgotten) for step in steps):
-        what = f"from here it goes round ({round_}) without a wait: the limit of 50 steps ends it as failed"
+        asked = " once nothing is left to ask for" if any(isinstance(step, Collect) for step in steps) else ""
+        what = f"from here it goes round ({round_}) without a wait{asked}: the limit of 50 steps ends it as failed"
         fix = "Lead a step of the loop out of it, or wait in it"
         yield at_step(facts.flow, first).notice("endless-loop", what, fix, facts.trail(first.id))
     elif not _has_premise(facts):
@@ -86,14 +87,13 @@ def _is_silent(facts: Facts, step: Step, forgotten: set[str]) -> bool:
 # --- round without a wait, when conditions hold --------------------------------------------------
 
 
-def _possible(facts: Facts, inside: frozenset[str]) -> Iterator[Notice]:
+def _possible(facts: Facts, paths: Paths, inside: frozenset[str]) -> Iterator[Notice]:
     """Loops of silent steps whose conditions, of data alone, hold together: nothing in them can change the data."""
     found: set[str] = set()
-    reached = list(without(facts, ""))
     for step in facts.flow.steps:
         if step.id in found or step.id in inside or step.id not in facts.reachable or not _passes(facts, step):
             continue
-        way = _Round(facts, step).find([dict(at.env) for at in reached if at.step == step.id])
+        way = _Round(facts, step).find([dict(at.env) for at in paths.everywhere if at.step == step.id])
         if way is not None:
             found |= {move.source.id for move in way}
             yield _possible_loop(facts, step, way)

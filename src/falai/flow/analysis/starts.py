@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from falai.flow.analysis.judging import tested
 from falai.flow.analysis.spots import at_flow, at_trigger
@@ -39,19 +40,21 @@ def _host_start_only(world: World, flow: FlowPlan) -> Iterator[Notice]:
 
 def _not_looked_at(trigger: Trigger, earlier: tuple[Trigger, ...]) -> str:
     """Why a trigger, or what is said beside its phrases, has no effect (T-8.2, T-8.3, T-8.6, T-15.13, T-5.13)."""
-    alike = [other for other in earlier if type(other) is type(trigger)]
+    alike: list[Any] = [other for other in earlier if type(other) is type(trigger)]
     if not alike:
         return ""
     match trigger:
         case OnMessage() | OnMention():
+            kind = "message" if isinstance(trigger, OnMessage) else "mention"
+            if kind == "mention" and not (trigger.phrases and alike[0].phrases):
+                return "it starts nothing: only the flow's first mention trigger does"
             if _says_alike(trigger, alike[0]) or not _tells(trigger):
                 return ""
-            kind = "message" if isinstance(trigger, OnMessage) else "mention"
-            return f"its if and repeat are not looked at: those of the flow's first {kind} trigger count"
+            return f"its phrases count, its if and repeat start nothing: those of the flow's first {kind} trigger do"
         case OnAnyMessage():
-            return "only the flow's first trigger for any message is looked at"
+            return "it starts nothing: only the flow's first trigger for any message does"
         case OnSilence():
-            return "only the flow's first silence trigger is looked at"
+            return "it starts nothing: only the flow's first silence trigger does"
         case OnEvent():
             same = [o for o in alike if isinstance(o, OnEvent) and o.event == trigger.event and o.if_ is None]
             always = [o for o in same if o.repeat in (None, "always")]

@@ -9,7 +9,7 @@ from falai.flow.analysis.judging import UNKNOWN, tested
 from falai.flow.analysis.search import Reached
 from falai.flow.analysis.spots import at_step
 from falai.flow.analysis.uses import Use, flow_uses, step_uses
-from falai.flow.analysis.witness import At, without
+from falai.flow.analysis.witness import At, Paths
 from falai.flow.analysis.world import World, asked_in
 from falai.flow.definition import Collect, Do, If, Predicate, Prompt, Step, Wait
 from falai.flow.exits import Exit, exits
@@ -56,20 +56,25 @@ def _can_be_set(world: World, slug: str) -> bool:
 # --- some path comes without it ----------------------------------------------------------------
 
 
-def unset(facts: Facts) -> Iterator[Notice]:
+def unset(facts: Facts, paths: Paths) -> Iterator[Notice]:
     """Fixed texts and parameters to which a path leads without a field that they name."""
     safe = tested(facts.flow.flow.while_) or set[str]()
-    asked = set(asked_in(facts.flow))
-    for slug in dict.fromkeys(
-        use.slug for step in facts.flow.steps for use in step_uses(facts.flow, step) if use.fixed
-    ):
-        if slug in safe or slug not in asked | facts.world.forgetters.keys():
-            continue
-        reached = without(facts, slug)
-        for step in facts.flow.steps:
-            uses = [use for use in step_uses(facts.flow, step) if use.fixed and use.slug == slug]
-            if uses and step.id in facts.reachable:
-                yield from _unset(facts, step, uses[0], reached)
+    brought = {*asked_in(facts.flow.steps), *facts.world.forgetters} - safe
+    for slug, uses in _fixed_uses(facts).items():
+        if slug in brought:
+            reached = paths.without(slug)
+            for step, use in uses:
+                yield from _unset(facts, step, use, reached)
+
+
+def _fixed_uses(facts: Facts) -> dict[str, list[tuple[Step, Use]]]:
+    """Field → the steps that name it, each with its first use."""
+    found: dict[str, dict[str, tuple[Step, Use]]] = {}
+    for step in facts.flow.steps:
+        for use in step_uses(facts.flow, step) if step.id in facts.reachable else ():
+            if use.fixed:
+                found.setdefault(use.slug, {}).setdefault(step.id, (step, use))
+    return {slug: list(by_step.values()) for slug, by_step in found.items()}
 
 
 def _unset(facts: Facts, step: Step, use: Use, reached: Reached[At]) -> Iterator[Notice]:
@@ -123,7 +128,8 @@ def forgotten_for_good(facts: Facts) -> Iterator[Notice]:
 
 
 def _for_good(facts: Facts, step: Step, way: Exit, slug: str) -> Iterator[Notice]:
-    behind = [s for s in facts.flow.steps if s.id in facts.graph.reach([way.step or ""])]
+    reached = facts.graph.reach([way.step or ""])
+    behind = [step for step in facts.flow.steps if step.id in reached]
     if facts.world.anywhere(slug) or facts.world.names.tools or any(_brings(s, slug) for s in behind):
         return
     looking = next((s for s in behind if _looks_at(facts, s, slug)), None)

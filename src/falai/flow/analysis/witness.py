@@ -8,8 +8,9 @@ should have been there, a function or an action ends the path: either may have s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from itertools import chain
 from typing import NamedTuple
 
 from falai.flow.analysis.facts import Facts, value_words
@@ -20,9 +21,9 @@ from falai.flow.definition import Branch, Collect, Do, If, Prompt, Say, Step, Wa
 from falai.flow.exits import Exit
 from falai.flow.plan import branches_of
 
-__all__ = ["At", "without"]
+__all__ = ["At", "Paths"]
 
-_MOST = 6
+_MOST = 3
 """How many assumptions are followed to one step in one phase: enough for small forks, and bounded."""
 
 Env = Mapping[str, Values]
@@ -46,17 +47,43 @@ class At(NamedTuple):
         return self.phase not in ("straight", "open")
 
 
-def without(facts: Facts, slug: str) -> Reached[At]:
-    """Where runs come without the field; of the empty text: where runs come at all."""
-    seen: Counter[tuple[str, str]] = Counter()
+class Paths:
+    """The paths of one flow."""
 
-    def ahead(at: At) -> Iterator[Ahead]:
-        for after, words in _ahead(facts, slug, at):
-            if seen[after.step, after.phase] < _MOST:
-                seen[after.step, after.phase] += 1
-                yield after, words
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
 
-    return search(_starts(facts, slug), ahead)
+    @cached_property
+    def everywhere(self) -> Reached[At]:
+        """Where runs come at all, and what they have assumed."""
+        return self._search("", _starts(self._facts, ""))
+
+    def without(self, slug: str) -> Reached[At]:
+        """Where runs come without the field: since their start, or since it was cleared."""
+        return self._search(slug, chain(_starts(self._facts, slug), self._clearing(slug)))
+
+    def _search(self, slug: str, starts: Iterable[Ahead]) -> Reached[At]:
+        seen: Counter[tuple[str, str]] = Counter()
+
+        def ahead(at: At) -> Iterator[Ahead]:
+            for after, words in _ahead(self._facts, slug, at):
+                if seen[after.step, after.phase] < _MOST:
+                    seen[after.step, after.phase] += 1
+                    yield after, words
+
+        return search(starts, ahead)
+
+    def _clearing(self, slug: str) -> Iterator[Ahead]:
+        """Behind each move that clears the field, which may have been known until then."""
+        for at in self.everywhere if slug in self._facts.world.forgetters else ():
+            for move in self._facts.graph.moves[at.step]:
+                if slug in move.exit.clear and move.target is not None:
+                    for env in _assumed(self._facts, "", move, dict(at.env)):
+                        start = At(move.target, "forgotten", at.step, _packed(_behind(self._facts, move, env)))
+                        yield start, partial(self._told, at, move)
+
+    def _told(self, at: At, move: Move) -> tuple[str, ...]:
+        return (*self.everywhere.trail(at), *move.words)
 
 
 def _starts(facts: Facts, slug: str) -> Iterator[Ahead]:
@@ -86,9 +113,12 @@ def _ahead(facts: Facts, slug: str, at: At) -> Iterator[Ahead]:
             continue
         for env in _assumed(facts, slug, move, dict(at.env)):
             phase, by = _phase(slug, step, move.exit, at)
-            cleared = {name: frozenset((UNKNOWN,)) for name in move.exit.clear if name in facts.domains}
-            after = At(move.target, phase, by, _packed({**env, **cleared}))
+            after = At(move.target, phase, by, _packed(_behind(facts, move, env)))
             yield after, partial(_words, move, slug)
+
+
+def _behind(facts: Facts, move: Move, env: Env) -> Env:
+    return {**env, **{slug: frozenset((UNKNOWN,)) for slug in move.exit.clear if slug in facts.domains}}
 
 
 def _may_see_to_it(step: Step) -> bool:

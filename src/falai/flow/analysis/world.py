@@ -6,11 +6,12 @@ is claimed that another flow could belie.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from falai.flow.definition import Collect, Do
+from falai.flow.analysis.moves import Graph
+from falai.flow.definition import Collect, Do, Step
 from falai.flow.exits import exits
 from falai.flow.plan import FlowPlan
 from falai.flow.registries import Registries
@@ -31,9 +32,14 @@ class World:
         return self.names.flows is not None and set(self.names.flows) <= self.flows.keys()
 
     @cached_property
+    def graphs(self) -> Mapping[str, Graph]:
+        """The graph of each flow."""
+        return {flow.id: Graph(flow) for flow in self.flows.values()}
+
+    @cached_property
     def writers(self) -> frozenset[str]:
         """The flows with an action: what it writes, or unsets, cannot be seen (T-11.20)."""
-        return frozenset(flow.id for flow in self.flows.values() if any(isinstance(step, Do) for step in flow.steps))
+        return frozenset(id_ for id_ in self.flows if any(isinstance(step, Do) for step in self.steps_of(id_)))
 
     @cached_property
     def writes_unseen(self) -> bool:
@@ -43,7 +49,7 @@ class World:
     @cached_property
     def askers(self) -> Mapping[str, frozenset[str]]:
         """Field → the flows that ask for it in some step."""
-        return _by_field((slug, flow.id) for flow in self.flows.values() for slug in asked_in(flow))
+        return _by_field((slug, id_) for id_ in self.flows for slug in asked_in(self.steps_of(id_)))
 
     @cached_property
     def listers(self) -> Mapping[str, frozenset[str]]:
@@ -67,6 +73,12 @@ class World:
     def moves_by_template(self) -> bool:
         return any("{{" in target for target in self.chained)
 
+    def steps_of(self, flow_id: str) -> Iterator[Step]:
+        """The steps to which anything leads."""
+        graph = self.graphs[flow_id]
+        reached = graph.reach([graph.first] if graph.first is not None else [])
+        return (step for step in graph.flow.steps if step.id in reached)
+
     def anywhere(self, slug: str) -> bool:
         """Whether any message may bring the field (T-9.8); one that is not declared, or not known to be right, never."""
         field = self.names.fields.get(slug)
@@ -82,9 +94,9 @@ class World:
         return self.writes_unseen or bool(others)
 
 
-def asked_in(flow: FlowPlan) -> tuple[str, ...]:
-    """The fields that the flow's steps ask for."""
-    return tuple(dict.fromkeys(slug for step in flow.steps if isinstance(step, Collect) for slug in step.collect))
+def asked_in(steps: Iterable[Step]) -> tuple[str, ...]:
+    """The fields that these steps ask for."""
+    return tuple(dict.fromkeys(slug for step in steps if isinstance(step, Collect) for slug in step.collect))
 
 
 def chains_of(flow: FlowPlan) -> tuple[str, ...]:
