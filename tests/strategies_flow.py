@@ -142,22 +142,25 @@ flow_specs = st.fixed_dictionaries(
 """Specs whose shape is right, with listed properties only, a name and kinds (S-15)."""
 
 
-def from_schema(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Values that a closed JSON schema without references allows."""
+def from_schema(schema: dict[str, Any], root: dict[str, Any] | None = None) -> st.SearchStrategy[Any]:
+    """Values that a closed JSON schema allows; references lead to the `$defs` of the root."""
+    root = root or schema
+    if "$ref" in schema:
+        return from_schema(root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root)
     if "anyOf" in schema:
-        return st.one_of([from_schema(member) for member in schema["anyOf"]])
+        return st.one_of([from_schema(member, root) for member in schema["anyOf"]])
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if "enum" in schema:
         listed = st.sampled_from(schema["enum"])
         return st.none() | listed if "null" in kinds else listed
-    return st.one_of([_of_type(kind, schema) for kind in kinds])
+    return st.one_of([_of_type(kind, schema, root) for kind in kinds])
 
 
-def _of_type(kind: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+def _of_type(kind: str, schema: dict[str, Any], root: dict[str, Any]) -> st.SearchStrategy[Any]:
     if kind == "object":
-        return st.fixed_dictionaries({name: from_schema(part) for name, part in schema["properties"].items()})
+        return st.fixed_dictionaries({name: from_schema(part, root) for name, part in schema["properties"].items()})
     if kind == "array":
-        return st.lists(from_schema(schema["items"]), max_size=2)
+        return st.lists(from_schema(schema["items"], root), max_size=2)
     scalars: dict[str, st.SearchStrategy[Any]] = {
         "string": texts, "number": st.floats(-9, 9), "integer": st.integers(1, 9), "boolean": st.booleans(),
         "null": st.none(),

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from pydantic_ai.models import Model as Upstream
 
+from falai.model.dialects import GEMINI, OPENAI, Dialect
 from falai.model.port import ModelRequest
 from falai.model.pydantic_ai.model import Options
 
@@ -30,7 +31,8 @@ _BY_INSTRUCTIONS: Final = frozenset({"anthropic", "deepseek", "zai"})
 class Abilities:
     """What a model can do.
 
-    `always_enforces`: a schema of its own kind cannot be sent unenforced. `lists_of_types`: it knows
+    `always_enforces`: a schema of its own kind cannot be sent unenforced. `dialect`: which schemas it enforces;
+    servers that take after OpenAI's are held to its rules. `lists_of_types`: it knows
     `"type": ["string", "null"]`. `system_anywhere`: a system message may stand inside the conversation.
     `wants_tools`: a history with tool calls needs their definitions. `reasoning_field`: where reasoning is
     sent back as text, if anywhere. `call_id_length`: how long the id of a tool call has to be, if that matters.
@@ -41,6 +43,7 @@ class Abilities:
     native_beside_tools: bool
     tool: bool
     always_enforces: bool
+    dialect: Dialect
     lists_of_types: bool
     system_anywhere: bool
     wants_tools: bool
@@ -71,6 +74,7 @@ def abilities(upstream: Upstream) -> Abilities:
         native_beside_tools=bool(profile.get("google_supports_tool_combination")) or not google,
         tool=bool(tools) and not google and not instructed,
         always_enforces=google,
+        dialect=GEMINI if google else OPENAI,
         lists_of_types="OpenAI" in getattr(profile.get("json_schema_transformer"), "__name__", ""),
         system_anywhere=bool(profile.get("supports_inline_system_prompts")),
         wants_tools="AnthropicModel" in kinds,

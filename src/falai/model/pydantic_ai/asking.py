@@ -19,7 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from falai.model.port import HistoryItem, ModelRequest, ToolSpec
 from falai.model.pydantic_ai.abilities import Abilities, Way
-from falai.model.pydantic_ai.schemas import Enforcement, enforceable, too_large
+from falai.model.pydantic_ai.schemas import Enforcement
 from falai.session.jsontext import is_list, json_text
 
 __all__ = ["answer_tool", "messages", "parameters", "placeholders"]
@@ -39,7 +39,7 @@ def parameters(
 ) -> ModelRequestParameters:
     """What is asked for beside the messages."""
     found = ModelRequestParameters(
-        function_tools=[_tool(tool) for tool in request.tools] or placeholders(request, abilities),
+        function_tools=[_tool(tool, enforcement) for tool in request.tools] or placeholders(request, abilities),
         instruction_parts=list(_instructions(request, way, abilities)),
     )
     if way in ("text", "told"):
@@ -49,8 +49,8 @@ def parameters(
         found.output_object = OutputObjectDefinition(json_schema=dict(request.schema), name=request.schema_name)
         found.prompted_output_template = False  # the words are ours, and stand behind the prefix
         return found
-    schema = enforceable(request.schema, lists=abilities.lists_of_types)
-    strict = enforcement.can_enforce(schema)
+    form = enforcement.form(request.schema)
+    schema, strict = form.schema, form.why is None
     if way == "native":
         found.output_mode = "native"
         found.output_object = OutputObjectDefinition(json_schema=schema, name=request.schema_name, strict=strict)
@@ -112,13 +112,13 @@ def _opening(request: ModelRequest) -> Sequence[HistoryItem]:
     return list(takewhile(lambda item: item.get("role") == "system", request.history))
 
 
-def _tool(tool: ToolSpec) -> ToolDefinition:
+def _tool(tool: ToolSpec, enforcement: Enforcement) -> ToolDefinition:
     schema = dict(tool.parameters or {"type": "object", "properties": {}})
     return ToolDefinition(
         name=tool.name,
         description=tool.description or "",
         parameters_json_schema=schema,
-        strict=None if too_large(schema) is None else False,  # whether it can be strict the library finds out
+        strict=False if enforcement.refuses(schema) else None,  # whether it can be strict the library finds out
     )
 
 

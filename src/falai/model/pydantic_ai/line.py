@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model as Upstream
 from pydantic_ai.models import StreamedResponse
 
 from falai.errors import ProviderError
 from falai.model.port import ModelChunk, ModelReply, ModelRequest
-from falai.model.pydantic_ai.abilities import abilities, settings, thinking_room
+from falai.model.pydantic_ai.abilities import Way, abilities, settings, thinking_room
 from falai.model.pydantic_ai.asking import answer_tool, messages, parameters
 from falai.model.pydantic_ai.model import Options
 from falai.model.pydantic_ai.reading import Pieces, read
 from falai.model.pydantic_ai.schemas import Enforcement
 from falai.model.pydantic_ai.upstream import upstream, without_tags
+from falai.session.jsontext import json_text
 
 __all__ = ["Line"]
 
@@ -34,7 +37,8 @@ class Line:
         self._abilities = abilities(model)
         self._settings = settings(model, options, own=own)
         self._room = thinking_room(model, options)
-        self._enforcement = Enforcement(name)
+        able = self._abilities
+        self._enforcement = Enforcement(name, able.dialect, lists=able.lists_of_types)
 
     @classmethod
     def to(cls, model: str | Upstream, options: Options) -> Line:
@@ -47,7 +51,7 @@ class Line:
         """The whole reply. Raises `ProviderError`, and whatever the library raises."""
         asked = self._asked(request)
         response = await model_request(self._model, messages(request, self._abilities), **asked)
-        return read(response, request, self._name)
+        return self._read(response, request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelChunk, None]:
         """The reply in pieces, the last one with the reply. Raises like `complete`, perhaps after some pieces."""
@@ -64,7 +68,7 @@ class Line:
                         break
                     if piece := pieces.read(event):
                         yield ModelChunk(piece, pieces.accumulated)
-                reply = read(events.get(), request, self._name, streamed=True)
+                reply = self._read(events.get(), request, streamed=True)
         except TimeoutError as error:
             message = f"the stream was quiet for {seconds:g} s"
             raise ProviderError(message, provider=self._name, kind="timeout") from error
@@ -76,10 +80,24 @@ class Line:
             await self._model.__aenter__()  # leaving is the library's only way to close
             await self._model.__aexit__(None, None, None)
 
-    def _asked(self, request: ModelRequest) -> dict[str, Any]:
+    def _way(self, request: ModelRequest) -> Way:
         way = self._abilities.way(request, self._options)
-        if way == "native" and self._abilities.always_enforces and not self._enforcement.can_enforce(request.schema):
-            way = "instructed"
+        if way == "native" and self._abilities.always_enforces and self._enforcement.form(request.schema).why:
+            return "instructed"
+        return way
+
+    def _read(self, response: ModelResponse, request: ModelRequest, *, streamed: bool = False) -> ModelReply:
+        reply = read(response, request, self._name, streamed=streamed)
+        if reply.structured is None or self._way(request) not in ("native", "tool"):
+            return reply
+        form = self._enforcement.form(request.schema)
+        if form.mark is None:
+            return reply
+        own = form.own(reply.structured)
+        return replace(reply, structured=own, message=json_text(own))
+
+    def _asked(self, request: ModelRequest) -> dict[str, Any]:
+        way = self._way(request)
         found = parameters(request, way, self._abilities, self._enforcement)
         limit = request.max_output_tokens or self._options.max_output_tokens
         given: dict[str, Any] = {**self._settings, "max_tokens": limit + self._room}
