@@ -6,10 +6,9 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from falai.errors import SessionConflictError
-from falai.session.codec import stamped
 from falai.session.model import Session
 from falai.store.contract import Page, Store
-from falai.store.row import check_id, check_scan, check_version, read_page, read_row
+from falai.store.row import check_id, check_scan, read_page, read_row, to_row
 
 __all__ = ["MemoryStore", "from_url"]
 
@@ -35,9 +34,7 @@ class MemoryStore(Store):
 
     async def save(self, session: Session, expected_version: int) -> Session:
         # Nothing is awaited in here: that is what makes check and write one step (P-30).
-        check_id(session.id)
-        check_version(expected_version)
-        fresh, blob = stamped(session, int(expected_version) + 1)
+        fresh, blob = to_row(session, expected_version)
         row = self._rows.get(fresh.id)
         if expected_version != (row.version if row else 0):
             raise SessionConflictError(fresh.id, expected_version, row.version if row else None)

@@ -1,4 +1,4 @@
-"""What all stores do alike before they write a row and after they have read one."""
+"""What all stores do alike before they write a row and after they have read one; for a store of your own too."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from falai.errors import InvalidSessionError
 from falai.session.check import assert_session, is_whole
-from falai.session.codec import session_from_json
+from falai.session.codec import session_from_json, stamped
 from falai.session.jsontext import show, to_plain
 from falai.session.keys import is_blank_id
 from falai.session.model import Session
 from falai.store.contract import Page
 
-__all__ = ["check_id", "check_scan", "check_table", "check_version", "read_page", "read_row"]
+__all__ = ["check_id", "check_scan", "check_table", "check_version", "read_page", "read_row", "to_row"]
 
 _MOST_ROWS = 10_000
 
@@ -28,10 +28,11 @@ def check_id(id: object) -> str:
     return cast(str, to_plain(id))
 
 
-def check_version(expected_version: object) -> None:
-    """Raises `ValueError` unless this can be a stored version, or 0 for none (P-10)."""
+def check_version(expected_version: object) -> int:
+    """The version; raises `ValueError` unless it can be a stored one, or 0 for none (P-10)."""
     if not is_whole(expected_version):
         raise ValueError(f"expected_version is {show(expected_version)}; it must be a whole number of 0 or more")
+    return int(cast(float, expected_version))
 
 
 def check_scan(after: object, limit: object) -> None:
@@ -49,6 +50,15 @@ def check_table(name: str) -> str:
             f"table is {show(name)}; a table's name has letters, digits, _ and $, and perhaps a schema. in front"
         )
     return name
+
+
+def to_row(session: Session, expected_version: object) -> tuple[Session, str]:
+    """What a save stores and gives back, a copy with the next version; and its blob, as JSON text (P-5, P-9).
+
+    Raises `TypeError` and `ValueError` for what `Store.save` may not be given.
+    """
+    check_id(session.id)
+    return stamped(session, check_version(expected_version) + 1)
 
 
 def read_row(id: str, version: object, blob: Any) -> Session:

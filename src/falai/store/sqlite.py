@@ -20,11 +20,10 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from falai.errors import SessionConflictError
-from falai.session.codec import stamped
 from falai.session.dates import iso, system_now, to_ms
 from falai.session.model import Session
 from falai.store.contract import Page, Store
-from falai.store.row import check_id, check_scan, check_table, check_version, read_page, read_row
+from falai.store.row import check_id, check_scan, check_table, read_page, read_row, to_row
 
 __all__ = ["SQLiteStore", "from_url"]
 
@@ -61,9 +60,7 @@ class SQLiteStore(Store):
         return read_row(id, *row) if row else None
 
     async def save(self, session: Session, expected_version: int) -> Session:
-        check_id(session.id)
-        check_version(expected_version)
-        fresh, blob = stamped(session, int(expected_version) + 1)
+        fresh, blob = to_row(session, expected_version)
         now = iso(to_ms(self._clock()))
         await self._db.run(lambda db: self._write(db, fresh, blob, now))
         return fresh
