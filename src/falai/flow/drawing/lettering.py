@@ -16,7 +16,11 @@ Measure = Callable[[str], float]
 _UNSPEAKABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_NARROW, _WIDE = frozenset("ijlftrI.,:;'!|()[]{}/\\ \u2018\u2019\u201c\u201d·"), frozenset("mwMW@%—…")
+_NARROW, _MIDDLE, _WIDE = (
+    frozenset("ijlftrI.,:;'!|/\\ \u2018\u2019·"),
+    frozenset("()[]-\u201c\u201d"),
+    frozenset("mwMW@%—…"),
+)
 
 
 def speakable(text: str) -> str:
@@ -74,10 +78,12 @@ def _em(char: str) -> float:
     if _columns(char) != 1:
         return _columns(char) * 0.55
     if char in _NARROW:
-        return 0.34
+        return 0.33
+    if char in _MIDDLE:
+        return 0.42
     if char in _WIDE:
-        return 0.95
-    return 0.7 if char.isupper() else 0.57
+        return 0.96
+    return 0.7 if char.isupper() else 0.585
 
 
 def _columns(char: str) -> int:

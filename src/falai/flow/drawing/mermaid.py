@@ -32,7 +32,7 @@ def mermaid(pictures: Sequence[Picture]) -> str:
 
 def _lines(pictures: Sequence[Picture]) -> Iterator[str]:
     yield "flowchart TD"
-    yield f"  accTitle: {_plain(pictures[0].title)}"
+    yield f"  accTitle: {_plain(pictures[0].title) or 'flow'}"
     yield "  accDescr {"
     yield from (f"    {_plain(line)}" for picture in pictures for line in picture_words(picture).split("\n"))
     yield "  }"
@@ -90,7 +90,7 @@ def _styles(pictures: Sequence[Picture], taken: Sequence[int]) -> Iterator[str]:
 
 def _node_label(node: PictureNode) -> str:
     parts = [node.title, node.words, f"({visited_words(node)})" if visited_words(node) else ""]
-    return "<br/>".join(_label(part) for part in parts if legible(part))
+    return "<br/>".join(_label(part) for part in parts if legible(part)) or _label("")
 
 
 def _label(text: str) -> str:

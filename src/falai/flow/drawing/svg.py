@@ -231,7 +231,7 @@ def _legend(kinds: Sequence[NodeKind], width: float) -> tuple[str, float]:
 
 
 def _css() -> str:
-    font = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+    font = "font-family:Helvetica,Arial,'Liberation Sans',Roboto,sans-serif"
     common = (
         f".falai-picture text{{{font};font-size:{_BODY:g}px;text-anchor:middle}}"
         ".falai-picture .heading{font-size:18px;font-weight:600;text-anchor:start}"
