@@ -95,9 +95,11 @@ class ProviderError(FalaiError):
     """A call to the model's provider failed (M-19.1).
 
     `kind` says what helps (M-19.2). `retry_after_ms` and `reset_at_ms` (epoch milliseconds) are
-    what the provider stated; `should_retry` is its own word on another try and decides over
-    `kind`. `body` is the vendor's text, at most 2,000 characters. `answer` is the `ModelReply` of a
-    provider that did answer, and counts it, but gave no reply: tokens and cost are on it.
+    what the provider stated; `should_retry` is its own word on another try and decides over `kind`.
+    `body` is the vendor's text, at most 2,000 characters. Once a model's call has failed with it,
+    words and body are without the keys that providers quote; `__cause__` is the library's own
+    exception, as it came. `answer` is the `ModelReply` of a provider that did answer, and counts
+    it, but gave no reply: tokens and cost are on it.
     """
 
     def __init__(
