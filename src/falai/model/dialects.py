@@ -24,6 +24,7 @@ __all__ = [
     "hard_offences",
     "inner",
     "kinds",
+    "malformed",
     "mapped",
     "offences",
 ]
@@ -103,14 +104,23 @@ _KINDS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 def offences(schema: Schema, dialect: Dialect) -> list[Offence]:
     """Everything for which a provider of this dialect refuses to enforce the schema; empty when it enforces it."""
+    if broken := malformed(schema):
+        return broken
     found = list(_at_root(schema))
     for path, node in _nodes(schema, ""):
         found += [Offence(path, what) for rule in _RULES for what in rule(node, schema, dialect)]
     return found + [Offence("", what) for what in _beyond(schema, dialect)]
 
 
+def malformed(schema: Schema) -> list[Offence]:
+    """What makes this no JSON schema at all; everything else takes a schema for which this is empty."""
+    return [Offence(path, what) for path, node in _nodes(schema, "") for what in _misshapen(node)]
+
+
 def hard_offences(schema: Schema, dialect: Dialect) -> list[Offence]:
     """The offences that a library which rewrites a schema on its way does not repair: first keys and size."""
+    if broken := malformed(schema):
+        return broken
     found = [Offence(path, what) for path, node in _nodes(schema, "") for what in _first_keys(node, schema, dialect)]
     return found + [Offence("", what) for what in _beyond(schema, dialect)]
 
@@ -168,6 +178,30 @@ def _nodes(schema: Any, path: str) -> Iterator[tuple[str, Schema]]:
         yield path, schema
         for key, part in inner(schema):
             yield from _nodes(part, f"{path}.{key}" if path else key)
+
+
+def _misshapen(node: Schema) -> Iterator[str]:
+    for keys, fits, words in _SHAPES:
+        yield from (f"{key} is not {words}" for key in keys if key in node and not fits(node[key]))
+
+
+def _schemas(parts: Any) -> bool:
+    return all(is_object(part) for part in parts)
+
+
+def _texts(parts: Any) -> bool:
+    return all(isinstance(part, str) for part in parts)
+
+
+_SHAPES: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...]] = (
+    (_NAMED, lambda value: is_object(value) and _texts(value) and _schemas(value.values()), "schemas by name"),
+    (_LISTED, lambda value: is_list(value) and _schemas(value), "a list of schemas"),
+    (_SINGLE, lambda value: is_object(value) or isinstance(value, bool), "a schema"),
+    (("required",), lambda value: is_list(value) and _texts(value), "a list of names"),
+    (("type",), lambda value: isinstance(value, str) or (is_list(value) and _texts(value)), "a type"),
+    (("enum",), is_list, "a list"),
+    (("$ref",), lambda value: isinstance(value, str), "text"),
+)
 
 
 # --- the rules, each over one schema inside the whole ------------------------------------------

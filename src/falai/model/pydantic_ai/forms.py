@@ -14,7 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from falai.model.dialects import Dialect, first_key, fits_kind, inner, kinds, mapped, offences
+from falai.model.dialects import (
+    Dialect,
+    Offence,
+    first_key,
+    fits_kind,
+    inner,
+    kinds,
+    malformed,
+    mapped,
+    offences,
+)  # fmt: skip
 from falai.session.jsontext import is_list, is_object, json_text
 
 __all__ = ["Form", "form_of", "nullable_as_choice"]
@@ -59,6 +69,8 @@ def form_of(schema: Schema, dialect: Dialect, *, lists: bool) -> Form:
 
     A schema that stays beyond the dialect is only made nullable, to be sent unenforced.
     """
+    if broken := malformed(schema):
+        return Form(dict(schema), why=_why(broken))
     plain = nullable_as_choice(schema, lists=lists)
     mark = _mark(plain)
     marked = _with_first_keys(plain, mark) if dialect.first_keys else plain
@@ -67,10 +79,14 @@ def form_of(schema: Schema, dialect: Dialect, *, lists: bool) -> Form:
         shared = _shared(marked)
         found, marked = min((found, marked), (offences(shared, dialect), shared), key=lambda each: len(each[0]))
     if found:
-        path, what = found[0]
-        return Form(plain, why=f"{what} ({path})" if path else what)
+        return Form(plain, why=_why(found))
     added = any(name.startswith(mark) for name in _property_names(marked))
     return Form(marked, mark=mark if added else None)
+
+
+def _why(found: Sequence[Offence]) -> str:
+    path, what = found[0]
+    return f"{what} ({path})" if path else what
 
 
 # --- what may be null ----------------------------------------------------------------------------
