@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falai import Agent, Flow, Message, OnMessage, Prompt, Start
 from falai.errors import ProviderError
 from falai.model.failures import classify
+from falai.model.fallback import FallbackModel
 from falai.model.redaction import without_secrets
+from falai.testing import ScriptedModel
 
 
 @pytest.mark.parametrize(
@@ -89,3 +92,20 @@ def test_the_kind_is_read_before_the_words_are_cleaned() -> None:
     """What is taken out still counts."""
     assert classify(RuntimeError("x?key=PERMISSION_DENIED")).kind == "auth"
     assert re.search("secret", str(classify(RuntimeError("x?key=PERMISSION_DENIED"))))
+
+
+@pytest.mark.parametrize("several", [False, True])
+async def test_no_call_of_a_turn_tells_a_key(several: bool) -> None:
+    """Neither what is on the result nor what goes out, from a host's own port and from a list of models."""
+    quoted = ProviderError("Incorrect API key provided: sk-live0123456789", kind="auth", body="Bearer abc123def456")
+
+    def agent(call: str) -> Agent[None]:
+        model = ScriptedModel({call: [quoted]})
+        flows = [Flow("a", on=[OnMessage("wants a")], steps=[Prompt("s", "Say hello.")])]
+        return Agent(name="Ana", model=FallbackModel([model]) if several else model, flows=flows)
+
+    result = await agent("speak").turn("s1", Start("a", key="k1"))
+    assert [call.error for call in result.calls] == ["Incorrect API key provided: [secret]"]
+    with pytest.raises(ProviderError) as raised:
+        await agent("understand").turn("s1", Message("hello"))
+    assert (str(raised.value), raised.value.body) == ("Incorrect API key provided: [secret]", "Bearer [secret]")
