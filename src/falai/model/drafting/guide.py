@@ -13,45 +13,47 @@ from falai.model.sections import joined, section
 
 __all__ = ["EXAMPLE", "GUIDE"]
 
+
+def _step(id: str, kind: str, then: Any = None, **own: Any) -> dict[str, Any]:
+    return {"id": id, "label": None, "then": then, "kind": kind, **own}
+
+
+def _collect(id: str, slugs: list[str], prompt: str, *, max_asks: int | None, branches: Any) -> dict[str, Any]:
+    own = {"collect": slugs, "prompt": prompt, "question": None, "maxAsks": max_asks, "branches": branches}
+    return _step(id, "collect", **own)
+
+
+_PHRASES: Final = ["wants to reserve a table", "!asks about a table that is booked already"]
+_AGREED: Final = {"equals": {"day": None, "guests": None, "agreed": True}, "known": ["day", "guests"], "silenced": None}
+_PERSON: Final = {"flow": "person"}
+
 EXAMPLE: Final[dict[str, Any]] = {
     "id": "book-table",
     "name": "Book a table",
     "description": "The customer wants to reserve a table.",
-    "on": [{"message": ["wants to reserve a table", "!asks about a table that is booked already"]}],
+    "on": [{"message": _PHRASES, "if": None, "repeat": None}],
+    "anchor": None,
+    "while": None,
+    "collect": None,
+    "clearOnStart": None,
     "steps": [
-        {
-            "id": "details",
-            "kind": "collect",
-            "collect": ["day", "guests"],
-            "prompt": "Find out for which day and how many people.",
-            "branches": [{"when": "wants to talk to a person", "then": {"flow": "person"}}],
-        },
-        {
-            "id": "confirm",
-            "kind": "collect",
-            "collect": ["agreed"],
-            "prompt": "Repeat the day and the number of people and ask whether that is right.",
-            "maxAsks": 2,
-        },
-        {
-            "id": "right",
-            "kind": "if",
-            "if": {"equals": {"agreed": True}, "known": ["day", "guests"]},
-            "then": "book",
-            "else": "unclear",
-        },
-        {"id": "unclear", "kind": "say", "say": "Then a colleague will sort it out.", "then": {"flow": "person"}},
-        {
-            "id": "book",
-            "kind": "do",
-            "do": "book_table",
-            "with": {"day": "{{data.day}}"},
-            "onFail": {"flow": "person"},
-        },
-        {"id": "done", "kind": "say", "say": "Your table for {{data.day}} is booked. See you soon!"},
+        _collect(
+            "details",
+            ["day", "guests"],
+            "Find out for which day and how many people.",
+            max_asks=None,
+            branches=[{"when": "wants to talk to a person", "then": _PERSON}],
+        ),
+        _collect("confirm", ["agreed"], "Repeat both and ask whether that is right.", max_asks=2, branches=None),
+        _step("right", "if", "book", **{"if": _AGREED, "else": "unclear"}),
+        _step("unclear", "say", _PERSON, say="Then a colleague will sort it out.", media=None, once=None),
+        _step("book", "do", do="book_table", **{"with": {"day": "{{data.day}}"}}, onFail=_PERSON),
+        _step("done", "say", say="Your table for {{data.day}} is booked. See you soon!", media=None, once=None),
     ],
+    "onEnd": None,
+    "instructions": None,
 }
-"""One worked example, of an agent that nobody has: its names mean nothing elsewhere."""
+"""One worked example, as the schema has it, of an agent that nobody has: its names mean nothing elsewhere."""
 
 _ROLE: Final = """\
 You write flows for an assistant that talks to a business's customers. A flow is one JSON object: \
@@ -69,7 +71,8 @@ The empty list is for a flow that takes whatever no other flow takes.
 
 _STEPS: Final = """\
 - collect: the assistant asks for fields until it has them, and gives one up after asking three times or "maxAsks"; \
-an "if" with "known" tells whether it is there. "prompt" says how to ask; "question", if set, is sent word for word the first time. "branches" are ways out, judged on the customer's answer.
+an "if" with "known" tells whether it is there. "prompt" says how to ask; \
+"question", if set, is sent word for word the first time. "branches" are ways out, judged on the customer's answer.
 - prompt: the assistant says something in its own words and the flow goes on without an answer. \
 To get an answer, collect a field.
 - say: this very text is sent, and the flow goes on. {{data.FIELD}} in it becomes the value of that field.
@@ -80,7 +83,9 @@ without it the flow waits on. A branch here has "if", never "when".
 - if: "then" when the condition holds, "else" when not; without "else" the flow is over when not."""
 
 _RULES: Final = f"""\
-- The steps run in the order of the list. Set "then" only to go elsewhere.
+- Most of it is null. "while", "anchor", "collect" of the flow, "clearOnStart", "onEnd", "instructions", \
+"label" and "if" of a trigger are null unless the request speaks of it. Mostly one trigger is enough.
+- The steps run in the order of the list: "then" is null for the next step, and is set only to go elsewhere.
 - Every target is "end", the id of a step of this flow, {{"step": ID, "clear": [FIELDS]}} \
 or {{"flow": ID}} with a flow that is listed. After {{"flow": ID}} this flow is over.
 - Ids are short, in kebab case and English. No two steps have the same id, and none is called "end". \
@@ -96,9 +101,10 @@ a field may have been given up.
 - "equals" needs the exact value. A value in "with" has the parameter's type; {{{{data.FIELD}}}} makes text only.
 - Name only fields, actions, events, conditions and flows that are listed. \
 What the request needs beyond them is left out; invent no names.
-- What is not set is null. Do what was asked and no more: few steps are good."""
+- What an action can do is done by a "do" step with that action, not by a text that says so.
+- Do what was asked and no more: few steps are good."""
 
-_ABOUT_EXAMPLE: Final = "For another business, with other names; what is null is left out here:"
+_ABOUT_EXAMPLE: Final = "For another business, with names that you do not have:"
 
 GUIDE: Final = joined(
     (
