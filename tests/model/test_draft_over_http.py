@@ -54,14 +54,15 @@ async def test_the_round_of_repair() -> None:
     assert draft.usage == Usage(200, 18, 160)
 
 
-@pytest.mark.parametrize("finish", ["stop", "length"])
-async def test_an_answer_that_breaks_off_is_mended(finish: str) -> None:
+@pytest.mark.parametrize(("finish", "told"), [("stop", "holds no JSON object"), ("length", "was cut off at the limit")])
+async def test_an_answer_that_breaks_off_is_mended(finish: str, told: str) -> None:
     """What came of it goes back like any other fault, and its tokens are counted."""
     half = '{"id": "hold-book", "steps": ['
     draft, server = await _draft(says(half, finish=finish), says(json.dumps(NULLS)))
     assert draft.spec == GOOD
     assert draft.attempts[0].answer == half
     assert half in server.requests[1]["messages"][1]["content"]
+    assert told in server.requests[1]["messages"][1]["content"]
     assert draft.usage == Usage(200, 18, 160)
 
 

@@ -149,7 +149,12 @@ def _nothing(response: wire.ModelResponse, provider: str) -> ProviderError:
         message, kind = "the provider's safety filter refused a reply", "content"
     elif response.finish_reason == "length":
         message += ", cut off at the limit of output tokens"
-    answer = ModelReply(usage=_usage(response), model=response.model_name, cost=_cost(response))
+    answer = ModelReply(
+        usage=_usage(response),
+        model=response.model_name,
+        finish_reason=response.finish_reason,
+        cost=_cost(response),
+    )
     return ProviderError(message, provider=provider, kind=kind, answer=answer)
 
 
