@@ -22,7 +22,7 @@ from falai.cli.loading import LoadError
 from falai.cli.screen import clean
 from falai.cli.sources import Source, load_sources
 from falai.cli.spots import Located
-from falai.flow.analysis.silence import silenced
+from falai.flow.analysis import silenced
 from falai.flow.places import Notice, is_list
 
 __all__ = ["run_check"]

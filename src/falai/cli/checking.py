@@ -16,6 +16,7 @@ from falai.cli.sources import Source
 from falai.cli.spots import Located
 from falai.errors import Problem
 from falai.flow.advice import advice
+from falai.flow.analysis import analyse
 from falai.flow.build import examine
 from falai.flow.places import Finding, Notice, flow_place, is_object
 from falai.flow.plan import AgentPlan, FlowPlan
@@ -106,7 +107,7 @@ def _beyond(group: Sequence[Source]) -> Iterator[tuple[Source, Finding]]:
     homes = _homes(group)
     lent = group[0].lent
     whole = _with_flows(plan, {flow_id: flow for flow_id, (_, flow, _) in homes.items()}) if lent else plan
-    for notice in _each_once(advice(whole)):
+    for notice in _each_once([*analyse(whole.flows, Registries.of(whole)), *advice(whole)]):
         named = _FLOW.match(notice.where)
         home = homes.get(parse_json(named[1])) if named else None
         if home is not None:

@@ -44,6 +44,62 @@ def check(*, targets: tuple[str, ...], agent: str | None, as_json: bool, ignore:
         raise click.UsageError(str(error)) from error
 
 
+_SCHEMAS = """\b
+Examples:
+  falai schema > flows.schema.json
+  falai schema --agent desk.py > desk.schema.json
+  falai schema --agent desk.py --closed
+"""
+
+
+@click.command(epilog=_SCHEMAS)
+@click.option("--agent", metavar="AGENT", help="Offer the names of this agent: Python, or a file of an agent.")
+@click.option(
+    "--closed", is_flag=True, help="The schema for a model that writes flows, instead of the one for editors."
+)
+def schema(*, agent: str | None, closed: bool) -> None:
+    """Print the JSON Schema of flow documents, by which an editor completes and checks them.
+
+    With --agent, fields, actions, events, conditions, tools and flows are those of the agent.
+    """
+    from falai.cli.loading import LoadError
+    from falai.cli.schema import run_schema
+
+    try:
+        run_schema(agent, closed=closed)
+    except LoadError as error:
+        raise click.UsageError(str(error)) from error
+
+
+_DIFFS = """\b
+Examples:
+  falai diff flows-now/ flows-next/
+  falai diff lead.old.yaml lead.yaml --agent desk.py --store sessions.sqlite
+  falai diff shop.agents:old shop.agents:new --store sqlite:///sessions.db --json
+"""
+
+
+@click.command(epilog=_DIFFS)
+@click.argument("old")
+@click.argument("new")
+@click.option("--agent", metavar="AGENT", help="Whose flows these are: its other flows stay as they are.")
+@click.option("--store", metavar="URL", help="Look at the conversations of this store: a URL, or a SQLite file.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def diff(*, old: str, new: str, agent: str | None, store: str | None, as_json: bool) -> None:
+    """Say what changed between two versions of flows, and what becomes of live conversations.
+
+    OLD and NEW are what `falai check` takes. The exit code is 0 when no run is lost, 1 when runs are
+    lost, 2 when something cannot be read.
+    """
+    from falai.cli.diff import run_diff
+    from falai.cli.loading import LoadError
+
+    try:
+        sys.exit(run_diff(old, new, agent, store, as_json=as_json))
+    except LoadError as error:
+        raise click.UsageError(str(error)) from error
+
+
 _DRAFTS = """\b
 Examples:
   falai draft "asks for name and size, tells sales, follows up after two days" --agent desk.py
@@ -159,4 +215,4 @@ def graph(
         raise click.UsageError(str(error)) from error
 
 
-COMMANDS = (check, draft, graph)
+COMMANDS = (check, schema, graph, draft, diff)
