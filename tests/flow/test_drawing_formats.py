@@ -190,6 +190,7 @@ def test_text_fits_its_width_and_steers_no_terminal(said: str, width: int) -> No
     """For every text and width: no line is wider, and no character moves the cursor or turns the writing round."""
     drawn = text(pictures(said), width)
     assert all(columns(line) <= width for line in drawn.split("\n"))
+    assert all("──▶ " in line for line in drawn.split("\n") if re.match("[├└]─", line))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", drawn)
 
 

@@ -28,25 +28,41 @@ _LINE = 15.0
 _INSIDE = 172.0
 _LABEL = 132.0
 _TEXT_LINES, _TRIGGER_LINES = 3, 5
-_NARROWEST = 460.0
+_NARROWEST, _WIDEST = 460.0, 1000.0
 _STRAIGHT = {"next": 8.0, "then": 5.0, "start": 4.0}
 
 _body = partial(text_width, size=_BODY)
 _bold = partial(text_width, size=_TITLE * 1.06)
+_heading = partial(text_width, size=18 * 1.06)
 _small = partial(text_width, size=_SMALL)
 
 
 def svg(pictures: Sequence[Picture]) -> str:
-    """The pictures below each other, as one document."""
-    panels: list[str] = []
-    width, y = _NARROWEST, _MARGIN
-    for number, picture in enumerate(pictures):
-        panel = _Panel(picture, f"p{number}-" if len(pictures) > 1 else "")
-        panels.append(f'<g transform="translate({_MARGIN:g} {y:g})">{panel.text()}</g>')
-        width, y = max(width, panel.width), y + panel.height + 2 * _MARGIN
+    """The pictures as one document: in rows, the legend below."""
+    panels = [_Panel(picture, f"p{number}-" if len(pictures) > 1 else "") for number, picture in enumerate(pictures)]
+    places, width, height = _in_rows(panels)
+    drawn = [_at(x, y, panel.text()) for (x, y), panel in zip(places, panels, strict=True)]
     legend, legend_height = _legend(kinds_of(pictures), width)
-    panels.append(f'<g transform="translate({_MARGIN:g} {y:g})">{legend}</g>')
-    return _document(pictures, panels, width + 2 * _MARGIN, y + legend_height + _MARGIN)
+    drawn.append(_at(0, height, legend))
+    return _document(pictures, drawn, width + 2 * _MARGIN, height + legend_height + 2 * _MARGIN)
+
+
+def _in_rows(panels: Sequence[_Panel]) -> tuple[list[tuple[float, float]], float, float]:
+    """Where each panel is, and the width and height of them all."""
+    widest = max(_WIDEST, *(panel.width for panel in panels))
+    places: list[tuple[float, float]] = []
+    x = y = width = height = 0.0
+    for panel in panels:
+        if x and x + panel.width > widest:
+            x, y = 0.0, height
+        places.append((x, y))
+        width, height = max(width, x + panel.width), max(height, y + panel.height + 2 * _MARGIN)
+        x += panel.width + 2 * _MARGIN
+    return places, max(width, _NARROWEST), height
+
+
+def _at(x: float, y: float, drawn: str) -> str:
+    return f'<g transform="translate({_MARGIN + x:.1f} {_MARGIN + y:.1f})">{drawn}</g>'
 
 
 def _document(pictures: Sequence[Picture], panels: Sequence[str], width: float, height: float) -> str:
@@ -89,7 +105,7 @@ class _Panel:
         self._layout: Layout = lay_out({node_id: one.size for node_id, one in self._lettered.items()}, arrows)
         self._heading = self._head_lines()
         self._top = 26.0 + _LINE * (len(self._heading) - 1) + 14
-        self.width = max(self._layout.width, *(_bold(line) for line in self._heading))
+        self.width = max(self._layout.width, _heading(self._heading[0]), *map(_body, self._heading[1:]))
         self.height = self._top + self._layout.height
 
     def text(self) -> str:
@@ -99,7 +115,7 @@ class _Panel:
         picture = self._picture
         room = max(self._layout.width, _NARROWEST)
         said = legible(picture.description)
-        lines = [cut(legible(picture.title), room, partial(text_width, size=18)), *wrapped(said, room, 2, _body)]
+        lines = [cut(legible(picture.title), room, _heading), *wrapped(said, room, 2, _body)]
         return lines if picture.run is None else [*lines, cut(legible(f"The run: {picture.run}."), room, _body)]
 
     def _parts(self) -> Iterator[str]:

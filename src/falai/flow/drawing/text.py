@@ -68,26 +68,29 @@ class _Sheet:
         others = [edge for edge in edges if edge is not on]
         for edge in others:
             corner = "└" if on is None and edge is others[-1] else "├"
-            yield f"{self._margin}{corner}─{self._label(edge)}──▶ {self._goal(edge, index)}"
+            yield self._way(f"{self._margin}{corner}─", edge, self._goal(edge, index))
         if on is not None:
-            said = f" {legible(on.label)}" if legible(on.label) else ""
-            yield f"{self._margin}{'┃' if on.taken else '│'}{said}{self._count(on)}"
+            yield f"{self._margin}{'┃' if on.taken else '│'} {self._label(on)}".rstrip()
             yield f"{self._margin}▼"
         elif index + 1 < len(self._rows):
             yield ""
 
-    def _label(self, edge: PictureEdge) -> str:
-        said = f"{legible(edge.label)}{self._count(edge)}".strip()
-        return f" {said} " if said else ""
+    def _way(self, corner: str, edge: PictureEdge, goal: str) -> str:
+        """A way and where it leads; of both, rather than of the goal alone, something may be cut."""
+        room = self._width - columns(f"{corner}──▶ ")
+        goal = cut(goal, room // 2, columns)
+        said = cut(self._label(edge), room - columns(goal) - 2, columns)
+        return f"{corner}{f' {said} ' if said else ''}──▶ {goal}"
 
-    def _count(self, edge: PictureEdge) -> str:
-        return f" ({edge.taken}\N{MULTIPLICATION SIGN})" if edge.taken else ""
+    def _label(self, edge: PictureEdge) -> str:
+        taken = f"({edge.taken}\N{MULTIPLICATION SIGN})" if edge.taken else ""
+        return f"{legible(edge.label)} {taken}".strip()
 
     def _goal(self, edge: PictureEdge, index: int) -> str:
         node = self._nodes[edge.target]
         name = legible(node.title or node.words)
         if edge.target in self._at:
-            return f"{name} {'↑' if self._at[edge.target] <= index else '↓'}"
+            return f"{cut(name, self._width // 2 - 6, columns)} {'↑' if self._at[edge.target] <= index else '↓'}"
         if node.kind == "flow":
             return f"flow {name}{f' ({legible(node.words)})' if node.words else ''}"
         back = next(self._picture.leaving(node), None)
