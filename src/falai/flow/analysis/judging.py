@@ -26,12 +26,24 @@ Domains = Mapping[str, Values]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A condition taken apart. `allowed`: field → the values with which its tests hold. `open`: whether
-    anything else decides too; `code`: whether that is a function or a host condition."""
+    """A condition taken apart. `allowed`: field → the values with which its tests hold. `code`: whether a
+    function or a host condition decides too; `opaque`: whether a value is compared that has no name here;
+    `silenced`: what it asks of the gate, if it does."""
 
     allowed: Domains
-    open: bool = False
     code: bool = False
+    opaque: bool = False
+    silenced: bool | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether anything but the listed fields decides."""
+        return self.code or self.opaque or self.silenced is not None
+
+    @property
+    def may_fail_aloud(self) -> bool:
+        """Whether it may fail for another reason than its fields, with the gate open."""
+        return self.code or self.opaque or self.silenced is True
 
     def may_hold(self, slug: str, value: str) -> bool:
         return slug not in self.allowed or value in self.allowed[slug]
@@ -45,7 +57,7 @@ def judge(predicate: Predicate | None, domains: Domains) -> Judged:
     if predicate is None:
         return Judged({})
     if callable(predicate):
-        return Judged({}, open=True, code=True)
+        return Judged({}, code=True)
     allowed: dict[str, Values] = {}
     for slug in predicate.get("known", ()):
         allowed[slug] = _known(domains, slug)
@@ -56,7 +68,7 @@ def judge(predicate: Predicate | None, domains: Domains) -> Judged:
         else:
             opaque = True
     code = any(name not in BUILT_IN for name in predicate)
-    return Judged(allowed, open=opaque or code or "silenced" in predicate, code=code)
+    return Judged(allowed, code, opaque, predicate.get("silenced"))
 
 
 def domains_of(flow: FlowPlan) -> Domains:

@@ -154,10 +154,10 @@ class _Round:
                 yield env
             return
         test = self.facts.fork(move.source)
-        if test.open:  # the gate: open, or the flow says nothing at all
-            return
         if move.exit.kind != "else":
-            yield from _narrowed(env, test.allowed)
+            yield from _narrowed(env, test.allowed) if not test.opaque and test.silenced is not True else ()
+        elif test.silenced is True:  # with the gate closed nothing would be said at all
+            yield env
         else:
             for slug, allowed in test.allowed.items():
                 yield from _narrowed(env, {slug: self.facts.domains[slug] - allowed})

@@ -24,14 +24,18 @@ class Reached(Generic[State]):
     def __iter__(self) -> Iterator[State]:
         return iter(self._came)
 
-    def trail(self, state: State) -> Words:
-        """The shortest way to a state that was found."""
-        parts: list[Words] = []
+    def path(self, state: State) -> list[State]:
+        """The states on the shortest way to one that was found, itself the last."""
+        path: list[State] = []
         at: State | None = state
         while at is not None:
-            at, words = self._came[at]
-            parts.append(words())
-        return tuple(line for part in reversed(parts) for line in part)
+            path.append(at)
+            at = self._came[at][0]
+        return path[::-1]
+
+    def trail(self, state: State) -> Words:
+        """The shortest way to a state that was found, in words."""
+        return tuple(line for at in self.path(state) for line in self._came[at][1]())
 
 
 def search(

@@ -10,8 +10,8 @@ from falai.flow.analysis.search import Reached
 from falai.flow.analysis.spots import at_step
 from falai.flow.analysis.uses import Use, flow_uses, step_uses
 from falai.flow.analysis.witness import At, Paths
-from falai.flow.analysis.world import World, asked_in
-from falai.flow.definition import Collect, Do, If, Predicate, Prompt, Step, Wait
+from falai.flow.analysis.world import asked_in
+from falai.flow.definition import Collect, Do, If, Predicate, Prompt, Say, Step, Wait
 from falai.flow.exits import Exit, exits
 from falai.flow.places import Notice
 from falai.flow.plan import branches_of
@@ -25,8 +25,6 @@ __all__ = ["forgotten_for_good", "never_set", "unset"]
 
 def never_set(facts: Facts) -> Iterator[Notice]:
     """Templates that name a field which no step asks for, no message brings and no code writes (T-11.20, T-15.5)."""
-    if facts.world.writes_unseen:
-        return
     for use in flow_uses(facts.flow):
         yield from _never_set(facts, use, ())
     for step in facts.flow.steps:
@@ -36,7 +34,7 @@ def never_set(facts: Facts) -> Iterator[Notice]:
 
 
 def _never_set(facts: Facts, use: Use, trail: tuple[str, ...]) -> Iterator[Notice]:
-    if not _can_be_set(facts.world, use.slug):
+    if not facts.world.can_be_set(use.slug):
         declared = use.slug in facts.world.names.fields
         why = (
             "nothing in these flows sets it"
@@ -45,12 +43,6 @@ def _never_set(facts: Facts, use: Use, trail: tuple[str, ...]) -> Iterator[Notic
         )
         fix = "Ask for it, correct its name, or silence this when the host writes it into the session"
         yield use.place.notice("never-set", f"{{{{data.{use.slug}}}}} never has a value: {why}", fix, trail)
-
-
-def _can_be_set(world: World, slug: str) -> bool:
-    if slug not in world.names.fields or world.names.fields[slug] is None:
-        return slug in world.names.fields
-    return slug in world.askers or (world.anywhere(slug) and slug in world.listers)
 
 
 # --- some path comes without it ----------------------------------------------------------------
@@ -80,10 +72,8 @@ def _fixed_uses(facts: Facts) -> dict[str, list[tuple[Step, Use]]]:
 def _unset(facts: Facts, step: Step, use: Use, reached: Reached[At]) -> Iterator[Notice]:
     own = isinstance(step, Collect) and use.slug in step.collect
     for at in reached:
-        if at.step != step.id or (isinstance(step, Collect) and not _is_due(step, use, at)):
-            continue
-        code, why, fix = _told(facts, use.slug, at) if not own else _OWN
-        if code:
+        code, why, fix = _OWN if own else _told(facts, use.slug, at)
+        if at.step == step.id and code and _goes_out(facts, step, [earlier.step for earlier in reached.path(at)], at):
             what = f"{{{{data.{use.slug}}}}} may have no value: {why}"
             yield use.place.notice(code, what, fix, reached.trail(at))
             return
@@ -92,12 +82,19 @@ def _unset(facts: Facts, step: Step, use: Use, reached: Reached[At]) -> Iterator
 _OWN = ("asked-late", "the question goes out only while it is not known", "Take it out of the question")
 
 
-def _is_due(step: Collect, use: Use, at: At) -> bool:
-    """A question goes out only while each field of its step is unknown and was not asked for (T-16.2)."""
-    if use.slug in step.collect and at.phase == "given up":
-        return False
+def _goes_out(facts: Facts, step: Step, path: list[str], at: At) -> bool:
+    """Whether the text is sent on that path: `once` on the first visit (T-11.7); a question only while each
+    field of its step is unknown and was not asked for (T-16.2)."""
+    before = set(path[:-1])
+    if at.phase == "forgotten" and at.by:
+        before |= facts.graph.before(at.by)
+    if isinstance(step, Say):
+        return not step.once or step.id not in before
+    if not isinstance(step, Collect):
+        return True
     env = dict(at.env)
-    return all(UNKNOWN in env.get(slug, {UNKNOWN}) for slug in step.collect)
+    asked = asked_in(other for other in facts.flow.steps if other.id in before)
+    return not set(asked) & set(step.collect) and all(UNKNOWN in env.get(slug, {UNKNOWN}) for slug in step.collect)
 
 
 def _told(facts: Facts, slug: str, at: At) -> tuple[str, str, str]:
@@ -110,7 +107,7 @@ def _told(facts: Facts, slug: str, at: At) -> tuple[str, str, str]:
         case "forgotten":
             where = f"on the way out of the step {quoted(at.by)}" if at.by else "when the flow starts"
             return "cleared-use", f"it is forgotten {where}", guard
-        case "straight" if facts.world.askers.get(slug, frozenset()) <= {facts.flow.id}:
+        case "straight" if facts.world.askers.get(slug) == frozenset((facts.flow.id,)):
             return "asked-late", "the flow asks for it only later", "Ask first, or write another text"
         case _:
             return "", "", ""

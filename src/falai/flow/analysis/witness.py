@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from falai.flow.analysis.facts import Facts, value_words
 from falai.flow.analysis.judging import OTHER, UNKNOWN, Values, is_code, judge
-from falai.flow.analysis.moves import Move, start_words
+from falai.flow.analysis.moves import Move, is_short, start_words
 from falai.flow.analysis.search import Reached, search
 from falai.flow.definition import Branch, Collect, Do, If, Prompt, Say, Step, Wait, WaitEvent
 from falai.flow.exits import Exit
@@ -79,8 +79,8 @@ class Paths:
             for move in self._facts.graph.moves[at.step]:
                 if slug in move.exit.clear and move.target is not None:
                     for env in _assumed(self._facts, "", move, dict(at.env)):
-                        start = At(move.target, "forgotten", at.step, _packed(_behind(self._facts, move, env)))
-                        yield start, partial(self._told, at, move)
+                        for behind in _premise(self._facts, slug, move.source, _behind(self._facts, move, env)):
+                            yield At(move.target, "forgotten", at.step, _packed(behind)), partial(self._told, at, move)
 
     def _told(self, at: At, move: Move) -> tuple[str, ...]:
         return (*self.everywhere.trail(at), *move.words)
@@ -94,14 +94,35 @@ def _starts(facts: Facts, slug: str) -> Iterator[Ahead]:
     tests = [judge(trigger.if_, facts.domains) for trigger in facts.flow.triggers]
     fitting = [test for test in tests if slug not in test.allowed]
     for test in fitting or ([] if tests else [judge(None, facts.domains)]):
+        if test.silenced is True:
+            continue
         phase = "forgotten" if forgotten else "open" if test.code or not tests else "straight"
-        yield At(first, phase, env=_packed({**test.allowed, **_at_start(facts)})), lambda: (start_words(facts.flow),)
+        for begun in _narrowed(facts, slug, _at_start(facts), test.allowed):
+            for env in _narrowed(facts, slug, begun, judge(facts.flow.flow.while_, facts.domains).allowed):
+                yield At(first, phase, env=_packed(env)), lambda: (start_words(facts.flow),)
 
 
 def _at_start(facts: Facts) -> Env:
-    """What `clearOnStart` forgets, if no message of the same turn can bring it (T-9.9)."""
-    forgotten = [slug for slug in facts.flow.flow.clear_on_start or () if slug in facts.domains]
-    return {slug: frozenset((UNKNOWN,)) for slug in forgotten if not facts.world.anywhere(slug)}
+    """No value for a field that no other flow and no message brings, nor for what `clearOnStart` forgets, if no message of the
+    same turn can bring it (T-9.9)."""
+    forgotten = facts.flow.flow.clear_on_start or ()
+    return {
+        slug: frozenset((UNKNOWN,))
+        for slug in facts.domains
+        if not facts.world.brings(slug, facts.flow) or (slug in forgotten and not facts.world.anywhere(slug))
+    }
+
+
+def _premise(facts: Facts, slug: str, step: Step, env: Env) -> Iterator[Env]:
+    """What must hold when a run goes on after it has waited (T-7.4)."""
+    waits = isinstance(step, Collect | Prompt | Wait | WaitEvent) and not is_short(facts.flow, step)
+    flow = facts.flow.flow
+    tests = [flow.while_] if flow.while_ is not None else [trigger.if_ for trigger in facts.flow.triggers]
+    envs = [env]
+    for test in tests if waits else ():
+        allowed = judge(test, facts.domains).allowed
+        envs = [narrowed for one in envs for narrowed in _narrowed(facts, slug, one, allowed)]
+    yield from envs
 
 
 def _ahead(facts: Facts, slug: str, at: At) -> Iterator[Ahead]:
@@ -113,8 +134,8 @@ def _ahead(facts: Facts, slug: str, at: At) -> Iterator[Ahead]:
             continue
         for env in _assumed(facts, slug, move, dict(at.env)):
             phase, by = _phase(slug, step, move.exit, at)
-            after = At(move.target, phase, by, _packed(_behind(facts, move, env)))
-            yield after, partial(_words, move, slug)
+            for behind in _premise(facts, slug, step, _behind(facts, move, env)):
+                yield At(move.target, phase, by, _packed(behind)), partial(_words, move, slug)
 
 
 def _behind(facts: Facts, move: Move, env: Env) -> Env:
@@ -143,11 +164,11 @@ def _assumed(facts: Facts, slug: str, move: Move, env: Env) -> Iterator[Env]:
     if isinstance(step, If):
         test = facts.fork(step)
         if move.exit.kind != "else":
-            yield from _narrowed(facts, slug, env, test.allowed)
+            yield from _narrowed(facts, slug, env, test.allowed) if test.silenced is not True else ()
             return
         for name, allowed in test.allowed.items():
             yield from _narrowed(facts, slug, env, {name: facts.domains[name] - allowed})
-        if test.open:
+        if test.may_fail_aloud:
             yield env
         return
     later = env if isinstance(step, Say) else {n: _waited(facts, step, n, values) for n, values in env.items()}
@@ -155,7 +176,8 @@ def _assumed(facts: Facts, slug: str, move: Move, env: Env) -> Iterator[Env]:
 
 
 def _of_branch(facts: Facts, slug: str, env: Env, branch: Branch) -> Iterator[Env]:
-    yield from _narrowed(facts, slug, env, judge(branch.if_, facts.domains).allowed)
+    test = judge(branch.if_, facts.domains)
+    yield from _narrowed(facts, slug, env, test.allowed) if test.silenced is not True else ()
 
 
 def _narrowed(facts: Facts, slug: str, env: Env, allowed: Env) -> Iterator[Env]:
@@ -175,6 +197,8 @@ def _waited(facts: Facts, step: Step, name: str, values: Values) -> Values:
     whole = facts.domains.get(name, frozenset((UNKNOWN, OTHER)))
     if isinstance(step, Do):
         return whole
+    if not facts.world.can_be_set(name):
+        return values
     asked = isinstance(step, Collect) and name in step.collect
     return whole if UNKNOWN in values and (asked or facts.world.anywhere(name)) else values
 

@@ -84,6 +84,17 @@ class World:
         field = self.names.fields.get(slug)
         return field is not None and field.mode == "anywhere"
 
+    def can_be_set(self, slug: str) -> bool:
+        """Whether anything that can be seen gives the field a value, or something that cannot be seen may."""
+        if self.writes_unseen or (slug in self.names.fields and self.names.fields[slug] is None):
+            return True
+        return slug in self.names.fields and (slug in self.askers or (self.anywhere(slug) and slug in self.listers))
+
+    def brings(self, slug: str, flow: FlowPlan) -> bool:
+        """Whether the field may have a value before a run of this flow first begins."""
+        listed = self.anywhere(slug) and slug in self.listers
+        return self.writes_unseen or listed or bool(self.askers.get(slug, frozenset()) - {flow.id})
+
     def sets(self, slug: str) -> bool:
         """Whether the field may get a value while a run waits."""
         return self.writes_unseen or self.anywhere(slug) or slug in self.askers
