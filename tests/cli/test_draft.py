@@ -99,7 +99,7 @@ def test_into_a_file(agent: Path, name: str) -> None:
     out = agent.parent / name
     done = _draft(agent, [NULLS], "--out", out)
     assert (done.code, done.out) == (0, "")
-    assert f"The flow is in {out}." in done.err
+    assert f"It is in {out}." in done.err
     text = out.read_text(encoding="utf-8")
     assert (read_json if name.endswith(".json") else read_yaml)(text) == GOOD
     assert command("check", out, "--agent", agent).code == 0
@@ -154,6 +154,7 @@ def test_a_provider_that_fails(agent: Path, answers: Sequence[Any], told: str) -
     done = _draft(agent, answers)
     assert (done.code, done.out) == (2, "")
     assert told in done.err
+    assert ('"titel"' in done.err) == (BAD in answers), "the last attempt is not lost"
 
 
 def test_a_server_that_hangs_up(agent: Path) -> None:

@@ -89,7 +89,7 @@ class _Drafting:
         self._plan = None if owner is None else owner.plan
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._status = self._console.status("") if self._console.is_terminal else None
-        self._attempts = 0
+        self._attempts: list[Attempt] = []
 
     def run(self, request: str) -> int:
         if self._plan is None:
@@ -99,6 +99,7 @@ class _Drafting:
                 draft = asyncio.run(self._draft(request))
         except ProviderError as error:
             self._say(why_provider_failed(error), "bold red")
+            self._keep_last()
             return NOT_ASKED
         except DraftError as error:
             self._failed(error)
@@ -127,15 +128,15 @@ class _Drafting:
         return self._status or nullcontext()
 
     def _judged(self, attempt: Attempt) -> None:
-        self._attempts += 1
+        self._attempts.append(attempt)
         found = [_count(attempt.problems, "problem"), _count(attempt.notices, "warning")]
-        self._say(f"Attempt {self._attempts}: {' and '.join(filter(None, found)) or 'nothing was found'}.", "dim")
+        self._say(f"Attempt {len(self._attempts)}: {' and '.join(filter(None, found)) or 'nothing was found'}.", "dim")
         self._tell_next()
 
     def _tell_next(self) -> None:
         if self._status is not None:
             doing = "mends what was found" if self._attempts else "writes the flow"
-            self._status.update(Text(f"{clean(self._model.name)} {doing} (attempt {self._attempts + 1})"))
+            self._status.update(Text(f"{clean(self._model.name)} {doing} (attempt {len(self._attempts) + 1})"))
 
     # --- what came of it ------------------------------------------------------------------------
 
@@ -146,9 +147,9 @@ class _Drafting:
             try:
                 out.write_text(spec_text(spec, out), encoding="utf-8")
             except OSError as error:
-                self._say(f"{out} cannot be written: {error.strerror or error}. The flow comes here:", "bold red")
+                self._say(f"{out} cannot be written: {error.strerror or error}. It comes here:", "bold red")
             else:
-                self._say(f"The flow is in {out}.", "bold")
+                self._say(f"It is in {out}.", "bold")
                 return
         sys.stdout.write(spec_text(spec))
         sys.stdout.flush()
@@ -162,13 +163,20 @@ class _Drafting:
         self._say(f"{_count(draft.spec['steps'], 'step')} in {calls} to the model{tokens}.", "bold green")
 
     def _failed(self, error: DraftError) -> None:
-        self._say(f"No flow that holds came of it in {_count(error.attempts, 'attempt')}. In the last one:", "bold red")
-        self._list(error.problems)
-        last = error.attempts[-1]
-        if error.spec is not None and self._options.out is not None:
-            self._hand_over(error.spec)
-        elif isinstance(last, Attempt):
-            self._say(f"\n{last.answer if error.spec is None else spec_text(error.spec)}")
+        self._say(f"No flow that holds came of it in {_count(error.attempts, 'attempt')}.", "bold red")
+        self._keep_last()
+
+    def _keep_last(self) -> None:
+        """What is wrong in the last attempt, and the attempt itself: somebody may mend it by hand."""
+        if not self._attempts:
+            return
+        last = self._attempts[-1]
+        self._say("In the last one:")
+        self._list(last.problems)
+        if last.spec is not None and self._options.out is not None:
+            self._hand_over(last.spec)
+        else:
+            self._say(f"\n{last.answer if last.spec is None else spec_text(last.spec)}")
 
     def _list(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
