@@ -118,6 +118,7 @@ def test_triggers_are_where_a_picture_begins() -> None:
         (OnSilence("24h", repeat={"cooldown": "7d"}), "the customer is silent for 24h; again after 7d"),
         (OnEvent("paid", if_={"equals": {"size": "50+"}}), "paid is reported, if size is 50+"),
         (OnEvent("paid", if_=lambda view: True), "paid is reported, if what a function says"),
+        ({"message": ["x"], "event": "paid"}, "a trigger that cannot be read"),
     ],
 )
 def test_triggers_in_words(trigger: Any, words: str) -> None:
@@ -139,6 +140,7 @@ def may_choose_again(view: Any) -> bool:
         ({"vip": True, "level": {"min": 2}}, 'if vip and level {"min":2}'),
         ({}, "if always"),
         ({"equals": "oops"}, "if equals oops"),
+        ({"vip": {1, 2}}, "if vip a set"),
         (may_choose_again, "if may choose again"),
     ],
 )
@@ -278,6 +280,15 @@ def test_a_run_that_has_not_begun_marks_only_what_started_it() -> None:
     assert picture.run.startswith("it has not begun; it is parked until ")
 
 
+def test_a_run_that_stays_is_drawn_with_its_way_back() -> None:
+    """The end that is none, and the arrow from there, are marked like the rest."""
+    flow = Flow("f", on_end="stay", steps=[Prompt("talk", "Say hello."), Say("bye", "Bye.")])
+    picture = play(flow, START)
+    assert taken(picture) == {(None, "talk"): 1, ("talk", "bye"): 1, ("bye", None): 1}
+    assert [(edge.kind, edge.taken) for edge in picture.edges if edge.kind == "onEnd"] == [("onEnd", 1)]
+    assert [n.step for n in picture.nodes if n.here] == ["talk"]
+
+
 def test_a_run_that_lost_its_step_is_drawn() -> None:
     """After an edit, lines and visits of steps that are gone mark nothing."""
     agent = Agent(name="Ana", model="lexical", flows=[ROUND])
@@ -307,3 +318,7 @@ def test_a_picture_is_plain_data() -> None:
     one = PictureNode(id="a", kind="say", title="a")
     assert one == PictureNode(id="a", kind="say", title="a")
     assert PictureEdge(source="a", target="a", kind="next").taken == 0
+    picture = Picture(title="f", nodes=(one,), edges=())
+    assert picture.node("a") is one
+    with pytest.raises(KeyError):
+        picture.node("b")

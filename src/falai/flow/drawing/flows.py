@@ -101,7 +101,7 @@ class _Drawing:
             title=self.flow.name if self.flow.name == self.flow.id else f"{self.flow.name} ({self.flow.id})",
             description=self._about(),
             nodes=tuple(self._nodes.values()),
-            edges=tuple(self._edges),
+            edges=tuple(map(self._seen, self._edges)),
             run=None if self.run is None else run_words(self.run),
         )
 
@@ -138,8 +138,13 @@ class _Drawing:
         self._edges.append(
             PictureEdge(source=source, target=target, kind=way.kind, label=exit_words(step, way), taken=taken)
         )
-        if taken and self._nodes.get(target) and self._nodes[target].step is None:
-            self._nodes[target] = replace(self._nodes[target], visits=self._nodes[target].visits + taken)
+        reached = self._nodes.get(target)
+        if reached is not None and reached.step is None:
+            self._nodes[target] = replace(reached, visits=reached.visits + taken)
+
+    def _seen(self, edge: PictureEdge) -> PictureEdge:
+        """What leads on from an end was taken as often as that was reached."""
+        return replace(edge, taken=self._nodes[edge.source].visits) if edge.kind == "onEnd" else edge
 
     def _target(self, source: str, way: Exit) -> str:
         if way.flow is not None:
