@@ -19,6 +19,7 @@ Examples:
   falai chat                       talk to the example clinic; no key is needed
   falai chat desk.py               talk to the agent of a file
   falai test tests/scenarios       play conversations that are written down
+  falai graph desk.py              draw its flows
 """
 _CHATS = """\b
 Examples:
