@@ -19,6 +19,7 @@ from typing import Any, Final, TypeGuard
 from falai.session.dates import iso, to_ms
 
 __all__ = [
+    "EXACT",
     "MISSING",
     "copied",
     "is_list",
@@ -40,7 +41,7 @@ class _Missing(Enum):
 MISSING: Final = _Missing.MISSING
 """Stands for "nothing there" where `None` means null."""
 
-_EXACT = 2**53
+EXACT = 2**53
 _TOO_LONG: Final = "a whole number of more than 10,000 digits"
 _LONG = 4000  # Python converts no more digits than 4,300 between int and text; Decimal has no such limit
 _MOST_DIGITS: Final = 10_000  # the time that a number takes grows with the square of its digits
@@ -166,7 +167,7 @@ def _clean(text: str) -> str:
 def _number(value: float) -> float | int | None:
     if not isfinite(value):
         return None
-    return int(value) if value.is_integer() and abs(value) <= _EXACT else value
+    return int(value) if value.is_integer() and abs(value) <= EXACT else value
 
 
 def _integer(value: int) -> int:

@@ -7,9 +7,20 @@ cannot be read (B-2.8). Treat a session that you hold as a value: a turn works o
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
+
+if TYPE_CHECKING:
+    from typing import Optional as Absent
+else:
+
+    class Absent:
+        """`None` here when the key is absent on the wire; there with null, it is refused by the decoder (B-14.3)."""
+
+        def __class_getitem__(cls, kind: object) -> object:
+            return kind
+
 
 __all__ = ["Claim", "Run", "RunStatus", "Session", "StepOutcome", "TriggerKind", "TriggerRef", "Waiting"]
 
@@ -38,10 +49,10 @@ class Waiting(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     """Why a run is parked and when its wake is due (B-6)."""
 
     kind: Literal["timer", "event"]
-    key: str | None = None
-    until: str | None = None
+    key: Absent[str] = None
+    until: Absent[str] = None
     set_at: str
-    event: str | None = None
+    event: Absent[str] = None
 
 
 class StepOutcome(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
@@ -77,7 +88,7 @@ class Run(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     started_at: str
     suspended_at: str | None = None
     staying: Literal[True] | None = None
-    waiting: Waiting | None = None
+    waiting: Absent[Waiting] = None
     asked: dict[str, Count]
     visits: dict[str, Count]
     outcomes: list[StepOutcome]
@@ -94,9 +105,9 @@ class Session(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
     claims: dict[str, Claim]
     inputs: list[str]
     metadata: dict[str, Any]
-    last_user_at: str | None = None
-    last_assistant_at: str | None = None
-    history: list[Any] | None = None
+    last_user_at: Absent[str] = None
+    last_assistant_at: Absent[str] = None
+    history: Absent[list[Any]] = None
 
     @classmethod
     def from_json(cls, text: str | bytes, session_id: str | None = None) -> Session:
