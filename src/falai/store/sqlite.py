@@ -56,8 +56,7 @@ class SQLiteStore(Store):
 
     async def load(self, id: str) -> Session | None:
         id = check_id(id)
-        row = await self._db.run(lambda db: self._read(db, id))
-        return read_row(id, *row) if row else None
+        return await self._db.run(lambda db: self._load(db, id))
 
     async def save(self, session: Session, expected_version: int) -> Session:
         fresh, blob = to_row(session, expected_version)
@@ -84,6 +83,10 @@ class SQLiteStore(Store):
     def _create(self, db: sqlite3.Connection) -> None:
         with _transaction(db):
             db.execute(self._sql.create)
+
+    def _load(self, db: sqlite3.Connection, id: str) -> Session | None:
+        row = self._read(db, id)
+        return read_row(id, *row) if row else None
 
     def _read(self, db: sqlite3.Connection, id: str) -> tuple[Any, ...] | None:
         """Version and blob of a row."""
