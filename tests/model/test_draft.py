@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from falai import Flow, FlowConfigurationError, ProviderError, Say
 from falai.errors import DraftError
@@ -16,6 +18,7 @@ from falai.model import Draft, LexicalModel, ModelReply, Usage, draft_flow
 from falai.model.drafting import Attempt
 from falai.testing import ScriptedModel
 from model.drafts import BAD, GOOD, NULLS, ODD, REQUEST, desk
+from strategies_flow import from_schema
 
 PLAN = desk().plan
 NAMES = Registries.of(PLAN)
@@ -261,3 +264,26 @@ async def test_bad_arguments(request_text: str, tries: int) -> None:
     """`ValueError`, before anything is asked."""
     with pytest.raises(ValueError, match=r"asks for no flow|at least 1"):
         await draft_flow(ScriptedModel(), request_text, PLAN, tries=tries)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "steps", "on", "kind", "then", "say", "x"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.property
+@given(from_schema(flow_spec_schema(NAMES)) | JSON)
+async def test_whatever_a_model_writes_is_a_flow_or_is_refused(answer: Any) -> None:
+    """Nothing else comes out: a draft that every check lets pass, or the error that holds what came."""
+    scripted = answer if isinstance(answer, dict) else json.dumps(answer)
+    try:
+        draft = await draft_flow(ScriptedModel({"flow": [scripted]}), REQUEST, PLAN, tries=1)
+    except DraftError:
+        return
+    validate_flow(draft.spec, NAMES)
+    assert to_spec(from_spec(draft.spec)) == draft.spec
