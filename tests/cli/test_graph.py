@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -156,6 +158,12 @@ def test_no_store_and_no_session_are_told(store: Path, tmp_path: Path) -> None:
     """Nothing is made that was not there; and one option needs the other."""
     gone = command("graph", CLINIC, "--store", tmp_path / "no.sqlite", "--session", "s1")
     assert (gone.code, "there is no file" in gone.err, (tmp_path / "no.sqlite").exists()) == (2, True, False)
+    other = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE birds (name TEXT)")
+        wrong = command("graph", CLINIC, "--store", other, "--session", "s1")
+        tables = database.execute("SELECT name FROM sqlite_master").fetchall()
+    assert (wrong.code, "the store cannot be read: no such table" in wrong.err, tables) == (2, True, [("birds",)])
     nobody = command("graph", CLINIC, "--store", store, "--session", "nobody")
     assert (nobody.code, "the store has no conversation nobody" in nobody.err) == (2, True)
     odd = command("graph", CLINIC, "--store", "ftp://x", "--session", "s1")

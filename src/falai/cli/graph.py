@@ -136,8 +136,11 @@ def _newest_last(runs: Sequence[Run]) -> list[Run]:
 async def _loaded(url: str, session_id: str) -> Session:
     """The session. Raises `LoadError` when it, or its store, is not there."""
     try:
-        async with store_from_url(url) as store:
-            session = await store.load(session_id)
+        store = store_from_url(url)
+        try:
+            session = await store.load(session_id)  # not entered: that would make the tables that are missing
+        finally:
+            await store.disconnect()
     except Exception as error:  # of whichever driver
         raise LoadError(f"the store cannot be read: {error}") from error
     if session is None:
