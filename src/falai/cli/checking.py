@@ -47,12 +47,16 @@ class Found:
 
 
 def check_sources(sources: Sequence[Source]) -> list[Found]:
-    """Everything that was found, source by source."""
+    """Everything that was found: source by source, and in each from top to bottom."""
     lent = [source for source in sources if source.lent]
     groups = [[source] for source in sources if not source.lent] + ([lent] if lent else [])
     found = [Found(source, finding, source.place(finding)) for group in groups for source, finding in _in_group(group)]
     order = {id(source): index for index, source in enumerate(sources)}
-    return sorted(found, key=lambda one: order[id(one.source)])
+    return sorted(found, key=lambda one: (order[id(one.source)], *_position(one)))
+
+
+def _position(one: Found) -> tuple[str, int, int]:
+    return ("", 0, 0) if one.place is None else (one.place.file, one.place.span.line, one.place.span.column)
 
 
 def _in_group(group: Sequence[Source]) -> Iterator[tuple[Source, Finding]]:

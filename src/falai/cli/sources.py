@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -18,7 +19,7 @@ from falai.agent import Agent
 from falai.cli.documents import SCHEMA, agent_options, is_agent, is_flow_document
 from falai.cli.loading import LoadError, Named, load_named
 from falai.cli.pyplaces import PythonPlaces, modules_beside
-from falai.cli.spots import Located, RepeatedKeyError, Span, Spot, json_spots, key_span_of, span_of, spot_at, yaml_spots
+from falai.cli.spots import Located, RefusedError, Span, Spot, json_spots, key_span_of, span_of, spot_at, yaml_spots
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.build import AgentOptions, examine
 from falai.flow.definition import Flow
@@ -78,11 +79,13 @@ class Source:
         if self._spots is not None:
             spanned = key_span_of if finding.code == "unlisted-property" else span_of
             return Located(self.file, self.text, spanned(self.text, spot_at(self._spots, finding.path)))
+        if Path(self.file).suffix in _READERS:
+            return Located(self.file, self.text, _point(1, 1))
         return self._python.find(finding.where)
 
     @cached_property
     def _spots(self) -> Spot | None:
-        if self.file is None or self.document is None:
+        if self.file is None or self.problems or Path(self.file).suffix not in _READERS:
             return None
         return json_spots(self.text) if self.file.endswith(".json") else yaml_spots(self.text)
 
@@ -143,7 +146,7 @@ def _read(target: str) -> Source:
             json_spots(text)
     except ImportError as error:
         raise LoadError(str(error)) from error
-    except (OSError, ValueError, RecursionError, RepeatedKeyError) as error:
+    except (OSError, ValueError, RecursionError, RefusedError) as error:
         return _broken(target, text, error)
     return _document(target, text, content)
 
@@ -211,14 +214,14 @@ def _why(text: str, error: Exception) -> tuple[str, Span | None]:
         case _ if (placed := _YAML_PLACE.match(str(error))) is not None:
             return str(error)[placed.end() :], _point(int(placed[1]), int(placed[2]))
         case _:
-            return str(error), _repeated(text)
+            return str(error), _refused_at(text)
 
 
-def _repeated(text: str) -> Span | None:
-    """Where a key stands for the second time in a JSON text; `None` when that is not what is wrong."""
+def _refused_at(text: str) -> Span | None:
+    """Where the first thing stands that a JSON text may not have; `None` when that is not what is wrong."""
     try:
         json_spots(text)
-    except RepeatedKeyError as error:
+    except RefusedError as error:
         return span_of(text, Spot(error.start, error.end))
     except (ValueError, IndexError, RecursionError):
         return None
@@ -268,8 +271,17 @@ def _of_agent(source: Source, agent: Agent[Any]) -> Source:
 
 def _refused(target: str, error: FlowConfigurationError) -> Source:
     place = target.rpartition(":")[0] if ".py:" in target else target
-    file = place if place.endswith(".py") else None
+    file = place if place.endswith(".py") else _origin(place)
     return Source(target=target, file=file, text=_text_of(file), problems=error.problems)
+
+
+def _origin(module: str) -> str | None:
+    """The file of a module that raised while it was imported, or later."""
+    try:
+        spec = find_spec(module.partition(":")[0])
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin
 
 
 def _file_of(named: Named) -> str | None:

@@ -11,11 +11,12 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 from json import JSONDecoder
+from math import isfinite
 from typing import Any
 
 __all__ = [
     "Located",
-    "RepeatedKeyError",
+    "RefusedError",
     "Span",
     "Spot",
     "json_spots",
@@ -29,8 +30,8 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _ONE = JSONDecoder()
 
 
-class RepeatedKeyError(Exception):
-    """An object has a key twice; `start` and `end` are where the second one stands."""
+class RefusedError(Exception):
+    """From `start` up to `end` stands what the reader refuses: a key for the second time, a number that is none."""
 
     def __init__(self, start: int, end: int) -> None:
         super().__init__(start, end)
@@ -68,7 +69,7 @@ class Spot:
 
 
 def json_spots(text: str) -> Spot:
-    """The spots of a text that is JSON. Raises `RepeatedKeyError`, and `RecursionError` when nested too deeply."""
+    """The spots of a text that is JSON. Raises `RefusedError`, or `RecursionError` when nested too deeply."""
     return _JsonScan(text).value(0)
 
 
@@ -148,7 +149,13 @@ class _JsonScan:
             case "[":
                 return self._list(at)
             case _:
-                return Spot(at, _ONE.raw_decode(self._text, at)[1])
+                return self._scalar(at)
+
+    def _scalar(self, at: int) -> Spot:
+        value, end = _ONE.raw_decode(self._text, at)
+        if isinstance(value, float) and not isfinite(value):
+            raise RefusedError(at, end)
+        return Spot(at, end)
 
     def _object(self, start: int) -> Spot:
         members: dict[str, Spot] = {}
@@ -156,7 +163,7 @@ class _JsonScan:
         while self._text[at] != "}":
             key, end = _ONE.raw_decode(self._text, at)
             if key in members:
-                raise RepeatedKeyError(at, end)
+                raise RefusedError(at, end)
             members[key] = value = self.value(self._skip(end) + 1)
             value.key = (at, end)
             at = self._next(value.end)
