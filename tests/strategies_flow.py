@@ -35,7 +35,7 @@ names = st.sampled_from(["a", "b", "c d", "é:1"])
 durations = st.sampled_from(["30s", "1.5h", "3d", "0s"])
 slugs = st.lists(st.sampled_from(SLUGS), max_size=3)
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=12,
 )
@@ -162,7 +162,7 @@ def _of_type(kind: str, schema: dict[str, Any], root: dict[str, Any]) -> st.Sear
     if kind == "array":
         return st.lists(from_schema(schema["items"], root), max_size=2)
     scalars: dict[str, st.SearchStrategy[Any]] = {
-        "string": texts, "number": st.floats(-9, 9), "integer": st.integers(1, 9), "boolean": st.booleans(),
+        "string": texts, "number": st.floats(-9, 9), "integer": st.integers(-1, 9), "boolean": st.booleans(),
         "null": st.none(),
     }  # fmt: skip
     return scalars[kind]

@@ -27,7 +27,8 @@ def check_with(
             yield from _value(given[name], parameter, action, place.key(name))
         elif parameter is not None and not parameter.optional:
             what = f"the action {quoted(action)} needs the parameter {quoted(name)}"
-            yield place.key(name).problem("missing-parameter", what, "Give it in with")
+            there = place.key(name) if given else place
+            yield there.problem("missing-parameter", what, "Give it in with")
     for name in given:
         if name not in parameters:
             what = f"the action {quoted(action)} has no parameter {quoted(str(name))}"
