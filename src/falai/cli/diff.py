@@ -35,10 +35,10 @@ _SHOWN = 20
 _ORDER = ("lost", "restarts", "ends", "changed", "goes-on")
 _WORDS = {
     "lost": "lost",
-    "restarts": "start again",
-    "ends": "end",
-    "changed": "go on at a step that is different",
-    "goes-on": "go on as they are",
+    "restarts": "will start again",
+    "ends": "will end",
+    "changed": "will go on at a step that is different",
+    "goes-on": "will go on as now",
 }
 
 
