@@ -134,7 +134,7 @@ def test_a_run_in_progress_is_seen_in_every_format() -> None:
 
 _LABEL = r'"(?:[^"\\\[\]{}<>|`%&;]|\#\d+;|<br/>)+"'
 MERMAID = re.compile(
-    rf"""\s+subgraph\ \w+\[{_LABEL}\] | \s+end | \s+direction\ LR
+    rf"""\s+subgraph\ \w+\[{_LABEL}\] | \s+end | \s+direction\ TB
     | \s+[nk]\d+ (?: \(\[{_LABEL}\]\) | \({_LABEL}\) | \[{_LABEL}\] | \{{\{{{_LABEL}\}}\}} | \[\[{_LABEL}\]\] | \[/{_LABEL}\\\] ) :::\w+Box
     | \s+n\d+\ -->(?:\|{_LABEL}\|)?\ n\d+
     | \s+classDef\ \w+\ [\w\#:,. -]+ | \s+class\ n\d+(?:,n\d+)*\ \w+ | \s+linkStyle\ [\d,]+\ [\w\#:,-]+

@@ -17,7 +17,7 @@ __all__ = ["dot"]
 
 _SHAPES = {"box": "box", "round": "box", "pill": "box", "hexagon": "hexagon", "bars": "box", "cut": "octagon"}
 _STYLES = {"round": "filled,rounded", "pill": "filled,rounded"}
-_WIDE, _LINES = 34, 5
+_WIDE, _LINES = 44, 4
 
 
 def dot(pictures: Sequence[Picture]) -> str:

@@ -22,7 +22,7 @@ _SHAPES = {
 }  # fmt: skip
 _MEANS = re.compile(r"[^\w ,.:!?'+()=\-]", re.ASCII)
 _LIST = re.compile(r"^(\d+)([.)])|^([-+])")
-_WIDE, _LINES = 34, 5
+_WIDE, _LINES = 27, 5  # wider lines are broken again where it is drawn
 
 
 def mermaid(pictures: Sequence[Picture]) -> str:
@@ -40,6 +40,7 @@ def _lines(pictures: Sequence[Picture]) -> Iterator[str]:
     edges = nodes = 0
     for number, picture in enumerate(pictures):
         yield f'  subgraph p{number}["{_label(picture.title)}"]'
+        yield "    direction TB"  # by itself a subgraph turns its direction
         ids = {node.id: f"n{nodes + index}" for index, node in enumerate(picture.nodes)}
         yield from (f"    {line}" for line in _picture(picture, ids))
         taken += [edges + index for index, edge in enumerate(picture.edges) if edge.taken]
@@ -71,7 +72,7 @@ def _class(kind: NodeKind) -> str:
 def _styles(pictures: Sequence[Picture], taken: Sequence[int]) -> Iterator[str]:
     kinds = kinds_of(pictures)
     yield '  subgraph legend["What the boxes are"]'
-    yield "    direction LR"
+    yield "    direction TB"
     for index, kind in enumerate(kinds):
         before, behind = _SHAPES[LOOKS[kind].shape]
         yield f'    k{index}{before}"{KINDS[kind]}"{behind}:::{_class(kind)}'
