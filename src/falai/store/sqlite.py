@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from os import PathLike
@@ -24,6 +23,7 @@ from falai.session.dates import iso, system_now, to_ms
 from falai.session.model import Session
 from falai.store.contract import Page, Store
 from falai.store.row import check_id, check_scan, check_table, read_page, read_row, to_row
+from falai.store.worker import Worker
 
 __all__ = ["SQLiteStore", "from_url"]
 
@@ -170,19 +170,17 @@ class _Own:
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
-        self._thread: ThreadPoolExecutor | None = None
+        self._worker: Worker | None = None
 
     async def run(self, work: Work[T]) -> T:
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="falai-sqlite")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._opened()))
+        if self._worker is None:
+            self._worker = Worker("falai-sqlite", self._close)
+        return await self._worker.run(lambda: work(self._opened()))
 
     async def close(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        thread.submit(self._close)
-        await asyncio.get_running_loop().run_in_executor(None, thread.shutdown)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await asyncio.get_running_loop().run_in_executor(None, worker.stop)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
