@@ -1,0 +1,143 @@
+"""What a store costs beside its bare driver: load and save of one session. Exit code 1 when over the limit.
+
+The floor is what a careful host writes by hand for the same rows: the same statements through the
+same driver, on a thread of its own where the driver blocks; the blob read into `Session` and
+written from it by msgspec; the version compared. It checks no value, copies nothing and tells no
+conflict from another. Both sides take turns in one run, and of each the least of many counts: what
+else runs on the machine can only add. Times are elapsed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sqlite3
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import msgspec
+
+from falai.session.model import Session
+from falai.store import SQLiteStore, Store
+from falai.testing.store_contract import full_session
+
+ROUNDS, TURN = 60, 25
+LIMIT = 1.3
+ID = "s1"
+ENCODE = msgspec.json.Encoder().encode
+DECODE = msgspec.json.Decoder(Session).decode
+
+
+class Sides(NamedTuple):
+    """A store, and its floor: one call loads the session and saves it again."""
+
+    store: Store
+    floor: Callable[[], Awaitable[None]]
+
+
+def session_of(size: int) -> Session:
+    """A session with a run that waits and a history, of about so many bytes."""
+    session = full_session(ID)
+    session.data["wish"] = "a table in the garden"  # U+0000 in a text is read the slow way, and in no conversation
+    session.history = [{"role": "user", "content": f"line {n}: I would like to know when"} for n in range(size // 65)]
+    return session
+
+
+@asynccontextmanager
+async def sqlite(session: Session) -> AsyncIterator[Sides]:
+    """A file, in WAL mode."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as thread:
+        async with SQLiteStore(Path(folder) / "ours.db") as store:
+            await store.save(session, 0)
+            loop = asyncio.get_running_loop()
+            db = await loop.run_in_executor(thread, _sqlite_floor, Path(folder) / "floor.db", session)
+
+            async def floor() -> None:
+                version, blob = await loop.run_in_executor(thread, _sqlite_load, db)
+                loaded = DECODE(blob)
+                assert loaded.version == version
+                loaded.version += 1
+                text = ENCODE(loaded).decode()
+                await loop.run_in_executor(thread, _sqlite_save, db, loaded.version, text)
+
+            yield Sides(store, floor)
+            await loop.run_in_executor(thread, db.close)
+
+
+def _sqlite_floor(path: Path, session: Session) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("CREATE TABLE t (id TEXT PRIMARY KEY, version INTEGER, blob TEXT, created_at TEXT, updated_at TEXT)")
+    session.version = 1
+    db.execute("INSERT INTO t VALUES (?, 1, ?, '', '')", (ID, ENCODE(session).decode()))
+    return db
+
+
+def _sqlite_load(db: sqlite3.Connection) -> tuple[int, str]:
+    found: tuple[int, str] = db.execute("SELECT version, blob FROM t WHERE id = ?", (ID,)).fetchone()
+    return found
+
+
+def _sqlite_save(db: sqlite3.Connection, version: int, blob: str) -> None:
+    values = (version, blob, "2026-09-20T10:00:00.000Z", ID, version - 1)
+    changed = db.execute("UPDATE t SET version = ?, blob = ?, updated_at = ? WHERE id = ? AND version = ?", values)
+    assert changed.rowcount == 1
+
+
+STORES: dict[str, Callable[[Session], AbstractAsyncContextManager[Sides]]] = {
+    "SQLite": sqlite,
+}
+
+
+async def least(sides: Sides) -> tuple[float, float]:
+    """Seconds of ours and of the floor."""
+    ours: list[float] = []
+    floor: list[float] = []
+    for _ in range(ROUNDS):
+        ours += [await _timed(partial(_load_and_save, sides.store)) for _ in range(TURN)]
+        floor += [await _timed(sides.floor) for _ in range(TURN)]
+    return min(ours), min(floor)
+
+
+async def _timed(work: Callable[[], Awaitable[None]]) -> float:
+    begun = perf_counter()
+    await work()
+    return perf_counter() - begun
+
+
+async def _load_and_save(store: Store) -> None:
+    session = await store.load(ID)
+    assert session is not None
+    await store.save(session, session.version)
+
+
+async def measure(name: str, size: int) -> bool:
+    """Prints a line of the table; whether it is within the limit."""
+    session = session_of(size)
+    async with STORES[name](session) as sides:
+        ours, floor = await least(sides)
+    over = ours / floor > LIMIT
+    kilobytes = len(session.to_json().encode()) / 1000
+    line = f"{name:<12}{kilobytes:>6.1f} kB{ours * 1e6:>9.0f} µs{floor * 1e6:>9.0f} µs{ours / floor:>7.2f} times"
+    print(f"{line}  at most {LIMIT}{'  OVER' if over else ''}")
+    return not over
+
+
+async def main() -> int:
+    """All stores, or those named: `python -m benchmarks.stores SQLite`."""
+    gc.freeze()
+    print("load and save       ours   the bare driver")
+    within = [await measure(name, size) for name in sys.argv[1:] or STORES for size in (1_500, 16_000)]
+    return int(not all(within))
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
