@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from falai.flow.analysis import analyse
+    from falai.flow.comparing import Comparison, Fate, compare, fate
     from falai.flow.definition import (
         Ask,
         Branch,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     )
     from falai.flow.drawing import Picture, draw, picture_of_agent, picture_of_flow
     from falai.flow.durations import parse_duration
+    from falai.flow.editorschema import document_schema
     from falai.flow.functions import Action, Tool, action, tool
     from falai.flow.handlers import (
         ActionContext,
@@ -62,18 +64,21 @@ if TYPE_CHECKING:
     from falai.flow.values import Coerced, coerce_field, is_known
 
 __all__ = [
-    "Action", "ActionContext", "ActionResult", "Ask", "Branch", "BusinessHours", "Coerced", "Collect", "Condition",
-    "Do", "EventDefinition", "Field", "Flow", "Idle", "If", "Instruction", "OnAnyMessage", "OnEvent", "OnMention",
-    "OnMessage", "OnSilence", "Param", "Picture", "Prompt", "Registries", "Say", "To", "ToFlow", "Tool",
-    "ToolContext", "ToolResult", "View", "Wait", "WaitEvent", "action", "analyse", "build_schema", "coerce_field", "defer",
-    "draw", "failed", "flow_spec_schema", "from_spec", "is_known", "ok", "parse_duration", "picture_of_agent",
-    "picture_of_flow", "render", "roots", "skipped", "to_spec", "to_wire_schema", "tool", "validate_flow",
+    "Action", "ActionContext", "ActionResult", "Ask", "Branch", "BusinessHours", "Coerced", "Collect", "Comparison",
+    "Condition", "Do", "EventDefinition", "Fate", "Field", "Flow", "Idle", "If", "Instruction", "OnAnyMessage",
+    "OnEvent", "OnMention", "OnMessage", "OnSilence", "Param", "Picture", "Prompt", "Registries", "Say", "To",
+    "ToFlow", "Tool", "ToolContext", "ToolResult", "View", "Wait", "WaitEvent", "action", "analyse", "build_schema",
+    "coerce_field", "compare", "defer", "document_schema", "draw", "failed", "fate", "flow_spec_schema", "from_spec",
+    "is_known", "ok", "parse_duration", "picture_of_agent", "picture_of_flow", "render", "roots", "skipped",
+    "to_spec", "to_wire_schema", "tool", "validate_flow",
 ]  # fmt: skip
 
 _HOMES = {
     "analysis": ("analyse",),
+    "comparing": ("Comparison", "Fate", "compare", "fate"),
     "drawing": ("Picture", "draw", "picture_of_agent", "picture_of_flow"),
     "durations": ("parse_duration",),
+    "editorschema": ("document_schema",),
     "functions": ("Action", "Tool", "action", "tool"),
     "handlers": ("ActionContext", "ActionResult", "ToolContext", "ToolResult", "View", "defer", "failed", "ok", "skipped"),
     "hours": ("BusinessHours",),
