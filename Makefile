@@ -40,9 +40,8 @@ mutants: $(INSTALLED) ## which one-line faults of turn/ the tests notice; goes o
 	$(BIN)/mutmut run $(ARGS)
 	$(BIN)/mutmut results
 
-bench: $(INSTALLED) ## what a turn costs beside a floor written by hand, how large a session grows, what a store adds to its driver
+bench: $(INSTALLED) ## what a turn, its prompts, a model call and a store cost beside their floors, how large a session grows; 1 when over a limit
 	$(BIN)/python -m benchmarks
-	$(BIN)/python -m benchmarks.stores
 
 setup: $(INSTALLED) $(PYRIGHT)
 

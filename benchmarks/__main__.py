@@ -31,7 +31,7 @@ from falai.store.sqlite import SQLiteStore
 
 PAIRS = 200
 LATE = 200
-OTHERS = ("benchmarks.prompts", "benchmarks.adapter")
+OTHERS = ("benchmarks.prompts", "benchmarks.adapter", "benchmarks.stores")
 NOW = datetime(2026, 9, 20, 10, tzinfo=UTC)
 
 
