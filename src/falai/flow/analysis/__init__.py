@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from falai.flow.analysis.chains import chains
 from falai.flow.analysis.codes import CODES
@@ -61,8 +62,11 @@ def analyse(flows: Mapping[str, FlowPlan], names: Registries) -> tuple[Notice, .
 
 
 def suspicions(flow: FlowPlan, names: Registries) -> Iterator[Notice]:
-    """The findings of which an agent warns when it is built: texts that go out with a gap, questions without end."""
-    facts = Facts(World({flow.id: flow}, names), flow)
+    """The findings of which an agent warns when it is built: texts that go out with a gap, questions without end.
+
+    The flow is looked at alone: what others do to its fields is not known.
+    """
+    facts = Facts(World({flow.id: flow}, replace(names, flows=None)), flow)
     for notice in unset(facts, Paths(facts)):
         if notice.code == "maybe-unset" and not notice.path.endswith(".question"):
             yield notice
