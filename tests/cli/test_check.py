@@ -21,6 +21,7 @@ from falai.cli.loading import LoadError
 from falai.cli.sources import load_sources
 from strategies_flow import REGISTRIES, flow_specs, json_values
 
+CASES = Path(__file__).parents[1] / "conformance" / "data" / "cases"
 FINE = '{"id": "lead", "on": [{"message": []}], "steps": [{"id": "a", "say": "Hello"}]}'
 AGENT = """\
 name: Ana
@@ -229,6 +230,16 @@ def test_flows_of_a_module_are_checked_with_an_agent(tmp_path: Path):
 def test_an_editor_may_name_its_schema(tmp_path: Path):
     """A `$schema` at the top is no property of the flow."""
     assert _codes(_write(tmp_path, "a.json", '{"$schema": "flows.schema.json", ' + FINE[1:])) == []
+
+
+@pytest.mark.parametrize("file", sorted(CASES.glob("*.json")), ids=lambda file: file.stem)
+def test_the_agents_of_the_conformance_set(tmp_path: Path, file: Path):
+    """What the check calls a problem is what an agent is refused for, no more and no less; all of it has a place."""
+    for case in json.loads(file.read_text(encoding="utf-8"))["cases"]:
+        path = _write(tmp_path, "agent.json", json.dumps({"flows": [], **case["agent"]}))
+        found = check_sources(load_sources([str(path)]))
+        assert any(one.is_problem for one in found) == ("buildError" in case), case["name"]
+        assert all(one.place is not None for one in found)
 
 
 # --- files that cannot be read -----------------------------------------------------------------

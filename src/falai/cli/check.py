@@ -21,7 +21,7 @@ from falai.cli.excerpts import excerpt
 from falai.cli.loading import LoadError
 from falai.cli.screen import clean
 from falai.cli.sources import Source, load_sources
-from falai.cli.spots import Located
+from falai.cli.spots import Located, lines_of
 from falai.flow.analysis import silenced
 from falai.flow.places import Notice, is_list
 
@@ -199,7 +199,7 @@ def _finding(one: Found) -> Mapping[str, Any]:
 
 def _range(place: Located) -> Mapping[str, Any]:
     """Lines and characters from 0, characters being units of UTF-16: as the language server protocol counts."""
-    lines, span = place.text.split("\n"), place.span
+    lines, span = lines_of(place.text), place.span
     return {
         "start": {"line": span.line - 1, "character": _units(lines, span.line, span.column)},
         "end": {"line": span.end_line - 1, "character": _units(lines, span.end_line, span.end_column)},

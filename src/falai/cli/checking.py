@@ -134,12 +134,11 @@ def _with_flows(plan: AgentPlan, flows: Mapping[str, Any]) -> AgentPlan:
 
 
 def _each_once(notices: Iterable[Notice]) -> Iterator[Notice]:
-    """Of two that say the same of one place, the first."""
-    seen: set[tuple[str, str]] = set()
+    """Of two that say the same of one place, the first: advice has some of the analysis, without its trail."""
+    first: dict[tuple[str, str], Notice] = {}
     for notice in notices:
-        if (notice.code, notice.where) not in seen:
-            seen.add((notice.code, notice.where))
-            yield notice
+        first.setdefault((notice.code, notice.text), notice)
+    yield from first.values()
 
 
 def _below(base: str, path: str) -> str:

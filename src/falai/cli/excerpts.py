@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from falai.cli.screen import clean
-from falai.cli.spots import Located
+from falai.cli.spots import Located, lines_of
 
 __all__ = ["excerpt"]
 
@@ -23,7 +23,7 @@ def excerpt(place: Located, style: str, width: int) -> list[Text]:
 
     `width` is that of the screen in cells.
     """
-    lines = place.text.split("\n")
+    lines = lines_of(place.text)
     span = place.span
     if span.line > len(lines):
         return []

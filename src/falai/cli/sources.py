@@ -7,6 +7,7 @@ read is a problem of its source, so that the others are still looked at. Nothing
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -100,6 +101,7 @@ def load_sources(targets: Sequence[str], agent: str | None = None) -> list[Sourc
     `agent` names whose fields, actions, … the specs may use; the flows of all the targets and its own
     know each other. Raises `LoadError` when that agent, or a target, is not there.
     """
+    logging.getLogger("falai").addHandler(logging.NullHandler())  # what an agent warns of, the command says itself
     sources = [source for target in targets for source in _sources(target)]
     if agent is None:
         return sources

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from json import JSONDecoder
 from math import isfinite
@@ -101,9 +103,16 @@ def span_of(text: str, spot: Spot) -> Span:
     return _span(starts, *_told(text, spot))
 
 
-def _line_starts(text: str) -> list[int]:
+@lru_cache(maxsize=16)
+def lines_of(text: str) -> tuple[str, ...]:
+    """The lines of a text, which is split once for all that is found in it."""
+    return tuple(text.split("\n"))
+
+
+@lru_cache(maxsize=16)
+def _line_starts(text: str) -> tuple[int, ...]:
     """The offset at which each line begins."""
-    return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+    return (0, *accumulate(len(line) + 1 for line in lines_of(text)[:-1]))
 
 
 def key_span_of(text: str, spot: Spot) -> Span:
@@ -122,7 +131,7 @@ def _told(text: str, spot: Spot) -> tuple[int, int]:
     return spot.start, spot.start + len(text[spot.start : spot.end].partition("\n")[0].rstrip())
 
 
-def _span(starts: list[int], start: int, end: int) -> Span:
+def _span(starts: Sequence[int], start: int, end: int) -> Span:
     line, end_line = bisect_right(starts, start), bisect_right(starts, max(start, end - 1))
     return Span(line, start - starts[line - 1] + 1, end_line, max(end, start + 1) - starts[end_line - 1] + 1)
 
