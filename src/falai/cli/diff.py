@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,12 +19,12 @@ from rich.text import Text
 from falai.cli.loading import LoadError
 from falai.cli.screen import clean
 from falai.cli.sources import Source, load_sources
+from falai.cli.stored import looked_at
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.comparing import Comparison, Fate, compare, fate
 from falai.flow.plan import FlowPlan
 from falai.flow.spec import from_spec
 from falai.session.model import Run, Session
-from falai.store import Store, store_from_url
 
 __all__ = ["run_diff"]
 
@@ -68,7 +67,7 @@ def run_diff(old: str, new: str, agent: str | None, url: str | None, *, as_json:
     Raises `LoadError` when a target, the agent or the store cannot be read.
     """
     comparison = compare(*_versions(load_sources([old], agent), load_sources([new], agent)))
-    stored = None if url is None else asyncio.run(_stored(_store(url), comparison))
+    stored = None if url is None else asyncio.run(_stored(url, comparison))
     if as_json:
         print(json.dumps(_as_json(comparison, stored), ensure_ascii=False, indent=2))
     else:
@@ -107,20 +106,10 @@ def _no_flows(source: Source, problems: Sequence[Problem]) -> LoadError:
 # --- the store ---------------------------------------------------------------------------------
 
 
-def _store(url: str) -> Store:
-    path = Path(url.removeprefix("sqlite:///").partition("?")[0])
-    if (url.startswith("sqlite:///") or "://" not in url) and not path.is_file():
-        raise LoadError(f"there is no file {path}: a store that is to be looked at must be there")
-    try:
-        return store_from_url(url)
-    except (ValueError, ImportError) as error:
-        raise LoadError(str(error)) from error
-
-
-async def _stored(store: Store, comparison: Comparison) -> _Stored:
-    """Every run of every session. Only reading: nothing is created, so the store is not entered."""
+async def _stored(url: str, comparison: Comparison) -> _Stored:
+    """Every run of every session of the store."""
     found, after = _Stored(), None
-    try:
+    async with looked_at(url) as store:
         while True:
             page = await store.scan(after)
             for session in page.sessions:
@@ -129,10 +118,6 @@ async def _stored(store: Store, comparison: Comparison) -> _Stored:
             if page.after is None:
                 return found
             after = page.after
-    except Exception as error:  # each backend's driver has errors of its own (P-12)
-        raise LoadError(f"the store cannot be read: {type(error).__name__}: {error}") from error
-    finally:
-        await store.disconnect()
 
 
 def _look_at(session: Session, comparison: Comparison, found: _Stored) -> None:

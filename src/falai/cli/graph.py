@@ -19,13 +19,13 @@ from falai.cli.checking import Found, check_sources
 from falai.cli.loading import LoadError
 from falai.cli.screen import clean
 from falai.cli.sources import Source, load_sources
+from falai.cli.stored import looked_at
 from falai.errors import FlowConfigurationError
 from falai.flow.drawing import FORMATS, Format, Picture, draw, picture_of_agent, picture_of_flow
 from falai.flow.drawing.flows import plan_of
 from falai.flow.drawing.text import text
 from falai.flow.plan import FlowPlan
 from falai.session.model import Run, Session
-from falai.store import store_from_url
 
 __all__ = ["GraphOptions", "run_graph"]
 
@@ -118,9 +118,6 @@ def _pictures(plans: Mapping[str, FlowPlan], options: GraphOptions, title: str) 
 
 
 def _in_progress(plans: Mapping[str, FlowPlan], url: str, session_id: str) -> Iterator[Picture]:
-    path = url.removeprefix("sqlite:///").partition("?")[0]
-    if ":" not in path and not Path(path).is_file():
-        raise LoadError(f"there is no file {path}")  # a store on SQLite would make one
     session = asyncio.run(_loaded(url, session_id))
     runs = [run for run in session.runs if run.flow_id in plans]
     if not runs:
@@ -135,14 +132,8 @@ def _newest_last(runs: Sequence[Run]) -> list[Run]:
 
 async def _loaded(url: str, session_id: str) -> Session:
     """The session. Raises `LoadError` when it, or its store, is not there."""
-    try:
-        store = store_from_url(url)
-        try:
-            session = await store.load(session_id)  # not entered: that would make the tables that are missing
-        finally:
-            await store.disconnect()
-    except Exception as error:  # of whichever driver
-        raise LoadError(f"the store cannot be read: {error}") from error
+    async with looked_at(url) as store:
+        session = await store.load(session_id)
     if session is None:
         raise LoadError(f"the store has no conversation {session_id}")
     return session

@@ -1,0 +1,36 @@
+"""A store that a command looks at and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from falai.cli.loading import LoadError
+from falai.store import Store, store_from_url
+
+__all__ = ["looked_at"]
+
+
+@asynccontextmanager
+async def looked_at(url: str) -> AsyncGenerator[Store, None]:
+    """The store of a URL, closed at the end. It is not entered: that would make the tables that are missing.
+
+    Raises `LoadError` when it is not there, or when what is read inside raises anything.
+    """
+    _must_be_there(url)
+    try:
+        store = store_from_url(url)
+        try:
+            yield store
+        finally:
+            await store.disconnect()
+    except Exception as error:  # of whichever driver
+        raise LoadError(f"the store cannot be read: {error}") from error
+
+
+def _must_be_there(url: str) -> None:
+    """A store on SQLite would make the file."""
+    path = url.removeprefix("sqlite:///").partition("?")[0]
+    if ":" not in path and not Path(path).is_file():
+        raise LoadError(f"there is no file {path}")
