@@ -249,6 +249,36 @@ async def test_a_flow_is_asked_for_in_the_form_that_is_enforced(form: Any) -> No
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize("form", [CHAT, RESPONSES], ids=lambda form: form.name)
+async def test_a_large_flow_schema_arrives_in_its_smaller_form(form: Any) -> None:
+    """60 fields and 10 actions: enforced, with references that lead somewhere, and a sixth of the size."""
+    schema = flow_spec_schema(_agent(60, 10))
+    async with connected(form, form.says("{}")) as (model, server):
+        await model.complete(replace(REQUEST, schema_name="flow", schema=schema))
+    sent = _form(server.requests[0])
+    assert (sent["strict"], offences(sent["schema"], OPENAI)) == (True, [])
+    assert 5 * len(json_text(sent["schema"])) < len(json_text(schema))
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(("fields", "native"), [(5, True), (60, False)])
+async def test_google_gets_a_flow_schema_that_it_takes_or_is_told(fields: int, native: bool) -> None:
+    """Within Gemini's subset as it arrives; a larger one is told, with what repeats written once."""
+    schema = flow_spec_schema(_agent(fields, 1))
+    async with connected(GOOGLE, GOOGLE.says("{}")) as (model, server):
+        await model.complete(replace(REQUEST, schema_name="flow", schema=schema))
+    [body] = server.requests
+    sent = body["generationConfig"].get("responseJsonSchema")
+    assert (sent is not None) == native
+    if sent is not None:
+        assert offences(sent, GEMINI) == []
+    else:
+        told = body["systemInstruction"]["parts"][1]["text"]
+        assert "$defs" in told
+        assert 3 * len(told) < len(json_text(schema))
+
+
+@pytest.mark.servers
 async def test_what_is_not_closed_is_not_enforced(caplog: pytest.LogCaptureFixture) -> None:
     """M-22.4: a property that may be missing, at any depth; the schema is sent as it is meant, with a warning."""
     inner = {"type": "object", "properties": {"x": {"type": "string"}}, "required": [], "additionalProperties": False}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from falai.errors import FlowConfigurationError
+from falai.flow.conditions import BUILT_IN
 from falai.flow.durations import EXAMPLES
 from falai.flow.registries import Registries, read_registries
 from falai.flow.schema import to_wire_schema
@@ -89,6 +90,7 @@ class _Writer:
         hosts = {
             name: _nullable({"anyOf": argument, "description": "A condition of the host's; null: not asked."})
             for name in self._names.conditions
+            if name not in BUILT_IN  # an agent refuses such a name (A1)
         }
         equals = {
             **to_wire_schema(self._known_fields(), nullable=True),

@@ -19,6 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from falai.model.port import HistoryItem, ModelRequest, ToolSpec
 from falai.model.pydantic_ai.abilities import Abilities, Way
+from falai.model.pydantic_ai.forms import compact
 from falai.model.pydantic_ai.schemas import Enforcement
 from falai.session.jsontext import is_list, json_text
 
@@ -100,7 +101,7 @@ def _instructions(request: ModelRequest, way: Way, abilities: Abilities) -> Iter
     if request.system:
         yield wire.InstructionPart(request.system)
     if way in ("told", "instructed"):
-        yield wire.InstructionPart(_TOLD + json_text(request.schema), dynamic=True)
+        yield wire.InstructionPart(_TOLD + json_text(compact(request.schema)), dynamic=True)
     items = _opening(request) if abilities.system_anywhere else request.history
     for item in items:
         if item.get("role") == "system":

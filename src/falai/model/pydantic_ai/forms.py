@@ -27,7 +27,7 @@ from falai.model.dialects import (
 )  # fmt: skip
 from falai.session.jsontext import is_list, is_object, json_text
 
-__all__ = ["Form", "form_of", "nullable_as_choice"]
+__all__ = ["Form", "compact", "form_of", "nullable_as_choice"]
 
 Schema = Mapping[str, Any]
 
@@ -42,6 +42,8 @@ _OF_NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximu
 _MARK: Final = "is_"
 _WORTH_SHARING: Final = 60
 """Characters of JSON from which on a schema that stands in several places is written once."""
+_WORTH_COMPACTING: Final = 20_000
+"""Characters of JSON from which on a schema that is told is large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,13 @@ def form_of(schema: Schema, dialect: Dialect, *, lists: bool) -> Form:
 def _why(found: Sequence[Offence]) -> str:
     path, what = found[0]
     return f"{what} ({path})" if path else what
+
+
+def compact(schema: Schema) -> Schema:
+    """The schema for a model that is told it: what repeats in a large one is written once, to save its tokens."""
+    if len(json_text(schema)) < _WORTH_COMPACTING or "$defs" in schema or malformed(schema):
+        return schema
+    return _shared(schema)
 
 
 # --- what may be null ----------------------------------------------------------------------------
