@@ -19,7 +19,7 @@ from model.attacks import ATTACKS, TEXT, titles
 from model.drafts import BAD, GOOD, REQUEST, desk
 
 EXAMPLE_NAMES: dict[str, Any] = {
-    "fields": {"day": {"type": "string"}, "guests": {"type": "integer"}, "agreed": {"type": "boolean"}},
+    "fields": {"day": {"type": "string"}, "guests": {"type": "integer"}},
     "actions": {"book_table": {"parameters": {"day": {"type": "string"}}}},
     "flows": ["book-table", "person"],
 }

@@ -18,13 +18,8 @@ def _step(id: str, kind: str, then: Any = None, **own: Any) -> dict[str, Any]:
     return {"id": id, "label": None, "then": then, "kind": kind, **own}
 
 
-def _collect(id: str, slugs: list[str], prompt: str, *, max_asks: int | None, branches: Any) -> dict[str, Any]:
-    own = {"collect": slugs, "prompt": prompt, "question": None, "maxAsks": max_asks, "branches": branches}
-    return _step(id, "collect", **own)
-
-
 _PHRASES: Final = ["wants to reserve a table", "!asks about a table that is booked already"]
-_AGREED: Final = {"equals": {"day": None, "guests": None, "agreed": True}, "known": ["day", "guests"], "silenced": None}
+_KNOWN: Final = {"equals": None, "known": ["day", "guests"], "silenced": None}
 _PERSON: Final = {"flow": "person"}
 
 EXAMPLE: Final[dict[str, Any]] = {
@@ -37,16 +32,17 @@ EXAMPLE: Final[dict[str, Any]] = {
     "collect": None,
     "clearOnStart": None,
     "steps": [
-        _collect(
+        _step(
             "details",
-            ["day", "guests"],
-            "Find out for which day and how many people.",
-            max_asks=None,
+            "collect",
+            collect=["day", "guests"],
+            prompt="Find out for which day and how many people.",
+            question=None,
+            maxAsks=None,
             branches=[{"when": "wants to talk to a person", "then": _PERSON}],
         ),
-        _collect("confirm", ["agreed"], "Repeat both and ask whether that is right.", max_asks=2, branches=None),
-        _step("right", "if", "book", **{"if": _AGREED, "else": "unclear"}),
-        _step("unclear", "say", _PERSON, say="Then a colleague will sort it out.", media=None, once=None),
+        _step("complete", "if", "book", **{"if": _KNOWN, "else": "unclear"}),
+        _step("unclear", "say", _PERSON, say="A colleague will sort this out with you.", media=None, once=None),
         _step("book", "do", do="book_table", **{"with": {"day": "{{data.day}}"}}, onFail=_PERSON),
         _step("done", "say", say="Your table for {{data.day}} is booked. See you soon!", media=None, once=None),
     ],
@@ -87,7 +83,7 @@ _RULES: Final = f"""\
 "label" and "if" of a trigger are null unless the request speaks of it. Mostly one trigger is enough.
 - The steps run in the order of the list: "then" is null for the next step, and is set only to go elsewhere.
 - Every target is "end", the id of a step of this flow, {{"step": ID, "clear": [FIELDS]}} \
-or {{"flow": ID}} with a flow that is listed. After {{"flow": ID}} this flow is over.
+or {{"flow": ID}} with one of the other flows, which ends this one. A step is never named as {{"flow": ID}}.
 - Ids are short, in kebab case and English. No two steps have the same id, and none is called "end". \
 The flow's own id is none of those that are taken.
 - Each path ends: it runs off the last step, goes to "end" or to another flow. A step that no path reaches is wrong.
@@ -98,7 +94,8 @@ An "if" that leads back has an "else" as well. Nothing goes round without the cu
 - A text names a field only where an earlier step has asked for it and an "if" with "known" has let the flow pass: \
 a field may have been given up.
 - A duration is a number and s, m, h or d, and nothing else: {EXAMPLES}.
-- "equals" needs the exact value. A value in "with" has the parameter's type; {{{{data.FIELD}}}} makes text only.
+- "equals" compares with a fixed value, never with {{{{data.FIELD}}}}; whether there is any value is for "known". \
+A value in "with" has the parameter's type; {{{{data.FIELD}}}} makes text only.
 - Name only fields, actions, events, conditions and flows that are listed. \
 What the request needs beyond them is left out; invent no names.
 - What an action can do is done by a "do" step with that action, not by a text that says so.
