@@ -154,6 +154,8 @@ def _trigger(dice: Dice) -> Spec:
 def _condition(dice: Dice) -> Spec:
     slug = dice.pick(list(FIELDS))
     values = {"name": "Ana", "agreed": dice.chance(0.5), "plan": dice.pick(["basic", "pro"]), "note": "set"}
+    if dice.chance(0.5):  # one field again and again: that decides forks
+        return {"known": ["name"]}
     match dice.weighted({"known": 5, "equals": 4, "both": 1, "flag": 1, "always": 0.5, "gate": 0.5}):
         case "known":
             return {"known": dice.some(list(FIELDS), 1)[:2]}

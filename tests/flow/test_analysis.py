@@ -211,6 +211,17 @@ RIGHT: Mapping[str, dict[str, Any]] = {
             {"id": "s", "say": "{{data.name}}"},
         ],
     },
+    "an action may set or forget what was tested": {
+        "steps": [
+            {"id": "a", "if": {"known": ["name"]}, "then": "d", "else": "e"},
+            {"id": "d", "do": "act", "then": "g"},
+            {"id": "e", "do": "act"},
+            {"id": "b", "if": {"known": ["name"]}, "then": "z", "else": "y"},
+            {"id": "g", "if": {"known": ["name"]}, "then": "z", "else": "y"},
+            {"id": "y", "say": "y", "then": "end"},
+            {"id": "z", "say": "z"},
+        ],
+    },
     "an action may defer": {
         "steps": [
             {"id": "d", "do": "act"},
@@ -265,6 +276,39 @@ def test_no_false_alarm(flow: dict[str, Any]) -> None:
         "flows": [{"id": "f", "name": "f", "on": [{"message": ["x"]}], **flow}],
     }
     assert found_in(document) == ()
+
+
+FORK: list[dict[str, Any]] = [
+    {"id": "y", "say": "y", "then": "end"},
+    {"id": "z", "say": "z"},
+]
+
+
+def test_what_another_flow_does_while_a_run_waits() -> None:
+    """It may forget, or ask for, what was tested before the wait."""
+    known = {"known": ["sure"]}
+    steps = [{"id": "a", "if": known}, {"id": "w", "wait": "1d"}, {"id": "b", "if": known, "then": "z", "else": "y"}]
+    unknown = [{"id": "a", "if": known, "then": "z", "else": "w"}, *steps[1:]]
+    forgets = {"id": "g", "name": "g", "on": [{"mention": ["x"]}], "clearOnStart": ["sure"], "steps": [{"id": "s", "prompt": "x"}]}  # fmt: skip
+    asks = {**forgets, "clearOnStart": [], "steps": [{"id": "s", "collect": ["sure"], "prompt": "x"}]}
+    for begin, other, found in (
+        (steps, forgets, []),
+        (steps, asks, ["decided-if", "unreachable"]),
+        (unknown, asks, []),
+        (unknown, forgets, ["decided-if"]),
+    ):
+        flow = {"id": "f", "name": "f", "on": [{"message": ["x"]}], "steps": [*begin, *FORK]}
+        document = {"fields": {"sure": {"type": "boolean"}}, "flows": [flow, other]}
+        assert [notice.code for notice in found_in(document)] == found
+
+
+def test_a_message_that_ends_a_wait_brings_what_the_way_out_forgot() -> None:
+    """T-5.3 comes before T-9.8: the fork behind it is open, and with a field of mode `asked` it is not."""
+    steps = [{"id": "w", "wait": "1d", "else": {"step": "b", "clear": ["x"]}, "then": "end"}, {"id": "b", "if": {"known": ["x"]}, "then": "z", "else": "y"}, *FORK]  # fmt: skip
+    flow = {"id": "f", "name": "f", "on": [{"message": ["x"]}], "steps": steps}
+    for mode, found in (("anywhere", []), ("asked", ["clear-unasked", "decided-if", "unreachable"])):
+        document = {"fields": {"x": {"type": "string", "extract": mode}}, "flows": [flow]}
+        assert [notice.code for notice in found_in(document)] == found
 
 
 def test_what_needs_the_whole_agent_waits_for_it() -> None:
