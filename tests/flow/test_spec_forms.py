@@ -227,6 +227,13 @@ def test_registries_of_a_wrong_shape(registries: Any, problem: str) -> None:
     assert (found == {"warnings": []}) if not problem else (problem in found[0][3])
 
 
+def test_a_registry_that_cannot_be_read_leaves_names_alone() -> None:
+    """F-19.5: what is not known is not called unknown; the shape is looked at all the same."""
+    spec = {"id": "f", "steps": [{"id": "a", "collect": ["x"]}, {"id": "b", "say": "x"}]}
+    assert [p[2] for p in told(spec, {"fields": 5})] == ["fields"]
+    assert [p[2] for p in told({**spec, "name": 5}, {"fields": 5})] == ["fields", "name"]
+
+
 def test_registries_that_are_no_mapping() -> None:
     """A bad argument of the call."""
     with pytest.raises(TypeError, match="registries are a mapping"):

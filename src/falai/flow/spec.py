@@ -63,7 +63,9 @@ def validate_flow(flow: Flow | Mapping[str, Any], registries: Registries | Mappi
     names, problems = (
         (registries, list[Problem]()) if isinstance(registries, Registries) else read_registries(registries)
     )
-    findings: list[Finding] = [*problems, *check_flow(to_wire(flow), names)]
+    wire = to_wire(flow)
+    unread = any(problem.where == "agent" for problem in problems)  # of which no name is known (F-19.5)
+    findings: list[Finding] = [*problems, *(flow_shape(wire) if unread else check_flow(wire, names))]
     _raise(finding for finding in findings if isinstance(finding, Problem))
     return {"warnings": [finding.text for finding in findings if isinstance(finding, Notice)]}
 

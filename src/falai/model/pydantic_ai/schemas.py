@@ -19,6 +19,7 @@ __all__ = ["Enforcement"]
 
 _LOG: Final = logging.getLogger(__name__)
 _REMEMBERED: Final = 200
+_SAID: Final = 1_000
 
 
 class Enforcement:
@@ -39,7 +40,7 @@ class Enforcement:
                 self._forms.pop(next(iter(self._forms)), None)
             self._forms[text] = form_of(schema, self._dialect, lists=self._lists)
         form = self._forms[text]
-        if form.why is not None and hash(text) not in self._said:
+        if form.why is not None and hash(text) not in self._said and len(self._said) < _SAID:
             self._said.add(hash(text))
             extra = line("schema.unenforced", model=self._model)
             _LOG.warning("%s: a schema is sent unenforced: %s", self._model, form.why, extra=extra)
