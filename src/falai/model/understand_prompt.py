@@ -45,8 +45,18 @@ give a value there only if the message clearly says that it is a different one."
 _OUTPUT: Final = """\
 One JSON object and nothing else: no words around it, no fence. Keep every key; what you cannot tell is null."""
 
-# Small models copy a form of nulls unless they are told what to change in it.
-_FORM: Final = "The blank form. Change a null only where you can quote the customer for it:"
+# A small model gives the blank form back, or fills in all of it, unless it sees an answer with both.
+_EXAMPLE: Final = {
+    "flows": '{"rent":95,"lessons":0}',
+    "mentions": '{"complaint":false}',
+    "fields": '{"name":null,"boats":2,"day":null,"email":null,"wish":null}',
+    "asks": "false",
+}
+
+_FORM: Final = "The blank form here:"
+_FILL_IN: Final = """\
+Fill it in for the message above: score the flows and judge the rest. \
+A null changes only where the message itself holds words for that field."""
 
 _SECTIONS: Final = {
     "flows": "for each flow a whole number from 0 to 100, by the scale above",
@@ -137,7 +147,13 @@ def _fields(fields: Iterable[FieldTask], floor: FloorTask | None) -> str:
 def _output(task: UnderstandTask) -> str:
     skeleton = dict(_skeleton(task))
     lines = [f"- {part}: {_SECTIONS[part]}" for part in skeleton]
-    return section("Output", _lines([_OUTPUT, *lines, _FORM, _object(skeleton)]))
+    return section("Output", _lines([_OUTPUT, *lines, _example(skeleton), _FORM, _object(skeleton), _FILL_IN]))
+
+
+def _example(parts: Iterable[str]) -> str:
+    """An answer of another business's, with the sections that this one has."""
+    answer = _object({part: _EXAMPLE[part] for part in parts if part in _EXAMPLE})
+    return f'At a boat house, to "two kayaks, please", the right answer would be {answer}'
 
 
 def _skeleton(task: UnderstandTask) -> Iterator[tuple[str, str]]:
