@@ -99,6 +99,14 @@ def _ends_at_once(said: Talks, notice: Notice) -> bool:
     return all(not run.visits for run, _ in _runs(said, notice))
 
 
+def _shadowed_catch_all(said: Talks, notice: Notice) -> bool:
+    """No message starts the flow, if the catch-all is its only message trigger."""
+    flow, _ = _ids(notice)
+    triggers = next(f["on"] for f in said.flows if f["id"] == flow)
+    wanted = any(trigger.get("message") for trigger in triggers)
+    return wanted or all(run.trigger.kind != "message" for run, _ in _runs(said, notice))
+
+
 PROMISES: Mapping[str, Callable[[Talks, Notice], bool]] = {
     "unreachable": _unreachable,
     "endless-loop": _never_leaves,
@@ -110,6 +118,7 @@ PROMISES: Mapping[str, Callable[[Talks, Notice], bool]] = {
     "dead-exit": _dead_exit,
     "host-start-only": _host_start_only,
     "ends-at-once": _ends_at_once,
+    "shadowed-catch-all": _shadowed_catch_all,
 }
 
 
