@@ -14,9 +14,10 @@ from falai.flow.analysis.judging import Values, is_code, tested
 from falai.flow.analysis.moves import Move, is_short
 from falai.flow.analysis.spots import at_step
 from falai.flow.analysis.witness import Paths
-from falai.flow.definition import Collect, If, Prompt, Say, Step, To, Wait
+from falai.flow.definition import Collect, If, Prompt, Say, Step, Wait
+from falai.flow.exits import exits
 from falai.flow.places import Notice, listing
-from falai.flow.plan import branches_of, target_of
+from falai.flow.plan import branches_of
 from falai.session.jsontext import quoted
 
 __all__ = ["confirmations", "loops"]
@@ -199,12 +200,12 @@ def confirmations(facts: Facts) -> Iterator[Notice]:
     comes through the step that asks for it to this one again, and on the way no function and no host
     condition decides. Clearing sets the count of asks back (F-8.6), so `maxAsks` never ends it."""
     for step in facts.flow.steps:
-        for target in _targets(step):
-            if not isinstance(target, To) or facts.flow.positions[target.step] > facts.flow.positions[step.id]:
+        for way in exits(facts.flow, step):
+            if way.step is None or facts.flow.positions[way.step] > facts.flow.positions[step.id]:
                 continue
-            for slug in target.clear or ():
+            for slug in way.clear:
                 field = facts.world.names.fields.get(slug)
-                if field is not None and field.mode == "asked" and _comes_back(facts, target.step, step, slug):
+                if field is not None and field.mode == "asked" and _comes_back(facts, way.step, step, slug):
                     yield _confirmation(facts, step, slug)
 
 
@@ -235,15 +236,6 @@ def _unguarded(facts: Facts, start: str) -> set[str]:
         found.add(step.id)
         ahead += [move.exit.step for move in facts.graph.moves[step.id] if move.exit.step is not None]
     return found
-
-
-def _targets(step: Step) -> Iterator[object]:
-    for name in ("then", "else_", "on_fail"):
-        target = target_of(getattr(step, name, None))
-        if target is not None:
-            yield target
-    if isinstance(step, Collect | Prompt | Wait):
-        yield from (target_of(branch.then) for branch in branches_of(step))
 
 
 def _guarded(step: Step) -> bool:
