@@ -70,6 +70,12 @@ def test_without_lists_of_types() -> None:
     }
 
 
+def test_what_cannot_be_told_apart_stays_one() -> None:
+    """A schema of several types that says more than each type's own is left as it is; nothing of it gets lost."""
+    const = {"type": ["string", "null"], "const": "a", "description": "d"}
+    assert nullable_as_choice({"type": "object", "properties": {"x": const}}, lists=False)["properties"] == {"x": const}
+
+
 LEAVES = st.sampled_from(
     [
         {"type": ["string", "null"]},

@@ -24,7 +24,7 @@ from falai.model.dialects import (
     malformed,
     mapped,
     offences,
-)  # fmt: skip
+)
 from falai.session.jsontext import is_list, is_object, json_text
 
 __all__ = ["Form", "compact", "form_of", "nullable_as_choice"]
@@ -39,6 +39,8 @@ _OF_KIND: Final = {
     "null": (),
 }
 _OF_NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_SPLIT: Final = frozenset({"type", "enum", *_NOTES, *_OF_NUMBERS, *(key for keys in _OF_KIND.values() for key in keys)})
+"""What can be said of each of several types apart."""
 _MARK: Final = "is_"
 _WORTH_SHARING: Final = 60
 """Characters of JSON from which on a schema that stands in several places is written once."""
@@ -108,7 +110,7 @@ def nullable_as_choice(schema: Schema, *, lists: bool) -> dict[str, Any]:
     if "enum" in node and is_list(node["enum"]) and stated:
         node["enum"] = [value for value in node["enum"] if any(fits_kind(value, kind) for kind in stated)]
     simple = lists and "enum" not in node and not {"object", "array"} & set(stated)
-    if not is_list(node.get("type")) or simple:
+    if not is_list(node.get("type")) or simple or not _SPLIT.issuperset(node):
         return node
     notes: dict[str, Any] = {key: node[key] for key in _NOTES if key in node}
     choices = [_of_kind(node, kind) for kind in stated]
