@@ -6,7 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["REGISTRIES", "conditions", "flow_specs", "from_schema", "json_values", "names", "texts"]
+from strategies import Dice
+
+__all__ = ["REGISTRIES", "conditions", "flow_specs", "from_schema", "json_values", "names", "spoilt", "texts"]
 
 SLUGS = ("name", "size", "agreed")
 REGISTRIES: dict[str, Any] = {
@@ -166,3 +168,14 @@ def _of_type(kind: str, schema: dict[str, Any], root: dict[str, Any]) -> st.Sear
         "null": st.none(),
     }  # fmt: skip
     return scalars[kind]
+
+
+def spoilt(dice: Dice, value: Any, junk: Any) -> Any:
+    """The same with something else in one place, or one more property."""
+    if isinstance(value, dict) and value and dice.chance(0.85):
+        key = dice.pick(sorted(value))
+        return {**value, key: spoilt(dice, value[key], junk)}
+    if isinstance(value, list) and value and dice.chance(0.85):
+        place = dice.number(0, len(value) - 1)
+        return [spoilt(dice, part, junk) if at == place else part for at, part in enumerate(value)]
+    return {**value, "extra": junk} if isinstance(value, dict) and dice.chance(0.5) else junk

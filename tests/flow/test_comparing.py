@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falai.errors import FlowConfigurationError
 from falai.flow.comparing import compare, fate
-from falai.flow.spec import to_spec
+from falai.flow.comparing.words import same
+from falai.flow.spec import from_spec, to_spec
+from falai.flow.wire import to_wire
 from falai.session.model import Run, TriggerRef, Waiting
 from strategies import Dice, draw_agent
+from strategies_flow import flow_specs, json_values, spoilt
 
 LEAD: dict[str, Any] = {
     "id": "lead",
@@ -182,3 +186,41 @@ def test_a_run_that_stays_at_the_end_follows_the_new_end():
     assert fate(run, compare([stays], [{**LEAD, "onEnd": "reset"}])).kind == "restarts"
     assert fate(run, compare([stays], [LEAD])).kind == "ends"
     assert fate(run, compare([stays], [stays])).kind == "goes-on"
+
+
+# --- nothing is overlooked ---------------------------------------------------------------------
+
+
+def _content(spec: Any) -> Any:
+    """What of a spec is ever read, `None` when it cannot be compared."""
+    try:
+        compare([spec], [])
+    except FlowConfigurationError:
+        return None
+    wire = to_wire(from_spec(spec))
+    steps = [_read(step, ("ask", "with", "branches", "instructions")) for step in wire["steps"]]
+    lists = ("on", "collect", "clearOnStart", "instructions")
+    return {**_read(wire, lists), "name": wire.get("name", wire["id"]), "steps": steps}
+
+
+def _read(part: Any, same_when_empty: tuple[str, ...]) -> Any:
+    return {key: value for key, value in part.items() if key != "ui" and (value or key not in same_when_empty)}
+
+
+@pytest.mark.property
+@given(flow_specs, flow_specs, st.integers(0, 10**9), json_values)
+def test_every_difference_is_told(spec: Any, other: Any, seed: int, junk: Any):
+    """Two versions of which nothing is told read the same, whatever was changed in whichever place."""
+    for new in ({**other, "id": spec["id"]}, spoilt(Dice((seed, "edit")), spec, junk), _shuffled(Dice(seed), spec)):
+        old_content, new_content = _content(spec), _content(new)
+        if old_content is None or new_content is None:
+            continue
+        told = compare([spec], [new]).changes
+        assert bool(told) != same(old_content, new_content)
+
+
+def _shuffled(dice: Dice, spec: Any) -> Any:
+    """The same with each list in another order."""
+    if isinstance(spec, dict):
+        return {key: _shuffled(dice, part) for key, part in spec.items()}
+    return dice.some([_shuffled(dice, part) for part in spec], len(spec)) if isinstance(spec, list) else spec

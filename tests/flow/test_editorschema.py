@@ -18,7 +18,7 @@ from falai.flow.registries import read_registries
 from falai.flow.spec import to_spec, validate_flow
 from falai.testing.scenario.stage import RICHER_TYPES
 from strategies import Dice, draw_agent
-from strategies_flow import REGISTRIES, flow_specs, json_values
+from strategies_flow import REGISTRIES, flow_specs, json_values, spoilt
 
 FIXTURES = Path(__file__).parents[2] / "docs" / "spec" / "fixtures"
 TABLES = Path(__file__).parents[1] / "conformance" / "data" / "tables"
@@ -111,20 +111,9 @@ def test_what_is_right_is_accepted(table: str):
 def test_nothing_right_is_refused(spec: dict[str, Any], seed: int, junk: Any):
     """Whatever the schema refuses, with an agent's names or without, `validate_flow` refuses."""
     dice = Dice((seed, "junk"))
-    for document in (spec, _spoilt(dice, spec, junk), _spoilt(dice, spec, None)):
+    for document in (spec, spoilt(dice, spec, junk), spoilt(dice, spec, None)):
         if not OF_TESTS.is_valid(document) or not OPEN.is_valid(document):
             assert _fails(document, REGISTRIES)
-
-
-def _spoilt(dice: Dice, value: Any, junk: Any) -> Any:
-    """The same with something else in one place, or one more property."""
-    if isinstance(value, dict) and value and dice.chance(0.85):
-        key = dice.pick(sorted(value))
-        return {**value, key: _spoilt(dice, value[key], junk)}
-    if isinstance(value, list) and value and dice.chance(0.85):
-        place = dice.number(0, len(value) - 1)
-        return [_spoilt(dice, part, junk) if at == place else part for at, part in enumerate(value)]
-    return {**value, "extra": junk} if isinstance(value, dict) and dice.chance(0.5) else junk
 
 
 @pytest.mark.property

@@ -22,8 +22,8 @@ from falai.cli.sources import Source, load_sources
 from falai.cli.stored import looked_at
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.comparing import Comparison, Fate, compare, fate
+from falai.flow.comparing.changes import Version
 from falai.flow.plan import FlowPlan
-from falai.flow.spec import from_spec
 from falai.session.model import Run, Session
 
 __all__ = ["run_diff"]
@@ -93,7 +93,7 @@ def _of_source(source: Source) -> list[FlowPlan]:
     if source.agent is not None and not source.lent:
         return list(source.agent.plan.flows.values())
     try:
-        return [FlowPlan(from_spec(flow)) for flow in source.flows]
+        return list(Version(source.flows).plans.values())
     except FlowConfigurationError as error:
         raise _no_flows(source, error.problems) from error
 

@@ -12,17 +12,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from falai.errors import FlowConfigurationError, Problem
 from falai.flow.comparing.steps import Difference, Kind, each, instruction_changes, kind_of, step_changes
-from falai.flow.comparing.words import listed_changes, same, trigger_words, value_change
+from falai.flow.comparing.words import listed_changes, reordered, same, trigger_words, value_change
 from falai.flow.definition import Flow
+from falai.flow.names import check_names
 from falai.flow.places import Wire
 from falai.flow.plan import FlowPlan
-from falai.flow.spec import from_spec
-from falai.flow.wire import TRIGGERS, to_wire
+from falai.flow.registries import Registries
+from falai.flow.shape import flow_shape
+from falai.flow.wire import TRIGGERS, flow_from_wire, to_wire
 from falai.session.jsontext import quoted
 
 __all__ = ["Change", "Comparison", "Version", "compare"]
 
+_ID_PROBLEMS = ("no-flow-id", "no-step-id", "reserved-step-id", "duplicate-step-id")
 AnyFlow = FlowPlan | Flow | Mapping[str, Any]
 
 
@@ -45,7 +49,7 @@ class Version:
     """The flows of one version, by id: as plans, and in wire form without anything that is not read."""
 
     def __init__(self, flows: Iterable[AnyFlow]) -> None:
-        plans = [flow if isinstance(flow, FlowPlan) else FlowPlan(from_spec(to_wire(flow))) for flow in flows]
+        plans = [flow if isinstance(flow, FlowPlan) else _plan(flow) for flow in flows]
         self.plans: Mapping[str, FlowPlan] = {plan.id: plan for plan in plans}
 
     @cached_property
@@ -56,6 +60,18 @@ class Version:
         """A step in wire form, if it is there."""
         steps: Sequence[Wire] = self.wire[flow_id]["steps"] if flow_id in self.wire else ()
         return next((step for step in steps if step["id"] == step_id), None)
+
+
+def _plan(flow: Flow | Mapping[str, Any]) -> FlowPlan:
+    wire = to_wire(flow)
+    problems = list(flow_shape(wire)) or [one for one in _problems(wire) if one.code in _ID_PROBLEMS]
+    if problems:
+        raise FlowConfigurationError(problems)
+    return FlowPlan(flow_from_wire(wire))
+
+
+def _problems(wire: Wire) -> Iterator[Problem]:
+    return (one for one in check_names(wire, Registries()) if isinstance(one, Problem))
 
 
 @dataclass(frozen=True)
@@ -72,7 +88,7 @@ class Comparison:
 
 
 def compare(old: Iterable[AnyFlow], new: Iterable[AnyFlow]) -> Comparison:
-    """What changed. Raises FlowConfigurationError when the shape of a flow is wrong."""
+    """What changed. Raises FlowConfigurationError when the shape of a flow, or an id in it, is wrong."""
     before, after = Version(old), Version(new)
     flows = _renamed(before.wire, after.wire)
     steps: dict[tuple[str, str], str] = {}
@@ -163,6 +179,8 @@ def _triggers(old: Sequence[Wire], new: Sequence[Wire]) -> Iterator[Difference]:
             yield from _trigger(was, now)
         yield from each("trigger", (f"it no longer starts by {trigger_words(one)}" for one in before[len(after) :]))
         yield from each("trigger", (f"it starts by {trigger_words(one)}, too" for one in after[len(before) :]))
+    if reordered(old, new):
+        yield "trigger", "its triggers stand in another order: the first of a kind counts"
 
 
 def _trigger(old: Wire, new: Wire) -> Iterator[Difference]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from falai.flow.comparing.words import listed_changes, same, shown, target_words, value_change
+from falai.flow.comparing.words import listed_changes, reordered, same, shown, target_words, value_change
 from falai.flow.places import Wire, is_list, is_object
 from falai.flow.wire import body_kinds
 from falai.session.jsontext import quoted
@@ -45,13 +45,15 @@ def step_changes(old: Wire, new: Wire) -> list[Difference]:
 
 
 def instruction_changes(old: Sequence[Wire], new: Sequence[Wire]) -> Iterator[Difference]:
-    """Instructions that came and went; their order decides nothing."""
+    """Instructions that came and went, and their order, in which the model reads them."""
     for instruction in new:
         if not any(same(instruction, other) for other in old):
             yield "instruction", f"an instruction is new: {shown(instruction.get('prompt'))}"
     for instruction in old:
         if not any(same(instruction, other) for other in new):
             yield "instruction", f"an instruction is gone: {shown(instruction.get('prompt'))}"
+    if reordered(old, new):
+        yield "instruction", "its instructions stand in another order"
 
 
 def each(kind: Kind, sentences: Iterable[str]) -> Iterator[Difference]:

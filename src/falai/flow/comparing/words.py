@@ -8,7 +8,7 @@ from typing import Any
 from falai.flow.places import Wire, is_list, is_object, listing
 from falai.session.jsontext import json_equal, json_text, quoted
 
-__all__ = ["NAMES", "listed_changes", "same", "shown", "target_words", "trigger_words", "value_change"]
+__all__ = ["NAMES", "listed_changes", "reordered", "same", "shown", "target_words", "trigger_words", "value_change"]
 
 _LONGEST = 70
 
@@ -54,6 +54,13 @@ def same(old: Any, new: Any) -> bool:
     if is_list(old) and is_list(new):
         return len(old) == len(new) and all(map(same, old, new))
     return json_equal(old, new)
+
+
+def reordered(old: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Whether what both lists have stands in another order."""
+    kept = [one for one in old if any(same(one, other) for other in new)]
+    found = [one for one in new if any(same(one, other) for other in old)]
+    return not same(kept, found)
 
 
 def value_change(key: str, old: Any, new: Any) -> str:
