@@ -80,15 +80,14 @@ class World:
         return (step for step in graph.flow.steps if step.id in reached)
 
     def anywhere(self, slug: str) -> bool:
-        """Whether any message may bring the field (T-9.8); one that is not declared, or not known to be right, never."""
+        """Whether any message may bring the field (T-9.8); of a definition that is wrong itself, nobody knows."""
         field = self.names.fields.get(slug)
-        return field is not None and field.mode == "anywhere"
+        return slug in self.names.fields and (field is None or field.mode == "anywhere")
 
     def can_be_set(self, slug: str) -> bool:
         """Whether anything that can be seen gives the field a value, or something that cannot be seen may."""
-        if self.writes_unseen or (slug in self.names.fields and self.names.fields[slug] is None):
-            return True
-        return slug in self.names.fields and (slug in self.askers or (self.anywhere(slug) and slug in self.listers))
+        listed = self.anywhere(slug) and slug in self.listers
+        return self.writes_unseen or (slug in self.names.fields and (slug in self.askers or listed))
 
     def brings(self, slug: str, flow: FlowPlan) -> bool:
         """Whether the field may have a value before a run of this flow first begins."""
