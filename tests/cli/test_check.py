@@ -186,6 +186,16 @@ def test_with_an_agent_they_are(tmp_path: Path):
     assert said["notes"] == [f"{one.parent / 'package.json'} was passed over: it holds no flow"]
 
 
+def test_an_agent_may_have_no_flows(tmp_path: Path):
+    """A file of definitions alone is an agent, for `--agent` and as a target; a flow with `flows` beside is a flow."""
+    agent = _write(tmp_path, "agent.yaml", AGENT.partition("flows:")[0])
+    assert _codes(agent) == []
+    assert _codes(_write(tmp_path, "a.json", FINE.replace('"say"', '"do": "ring", "sya"')), "--agent", agent) == [
+        "unknown-action", "unlisted-property",
+    ]  # fmt: skip
+    assert _codes(_write(tmp_path, "b.json", FINE[:-1] + ', "flows": []}')) == ["unlisted-property"]
+
+
 def test_two_files_with_one_flow(tmp_path: Path):
     """Of an agent's flows, each has an id of its own; one that replaces the agent's is no second one."""
     agent = _write(tmp_path, "agent.yaml", AGENT)

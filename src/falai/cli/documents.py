@@ -18,11 +18,11 @@ from falai.flow.places import Notice
 from falai.session.jsontext import is_list, is_object, quoted, show
 from falai.testing.scenario.stage import field_of
 
-__all__ = ["agent_options", "is_agent", "is_flow_document", "stray_keys"]
+__all__ = ["agent_options", "has_flows", "is_agent", "is_flow_document", "stray_keys"]
 
 SCHEMA = "$schema"
 _FLOWS_ONLY = {"flows", "ignore", SCHEMA}
-_REGISTRIES = {"fields", "actions", "events", "conditions", "tools"}
+_DEFINITIONS = {"fields", "actions", "events", "conditions"}  # a flow may have tools, too
 _TEXTS = {"persona": "persona", "goal": "goal", "timezone": "timezone", "language": "language"}
 _PLAIN = _TEXTS | {
     "events": "events",
@@ -30,19 +30,26 @@ _PLAIN = _TEXTS | {
     "idle": "idle",
     "knowledgeBase": "knowledge_base",
 }
-_KEYS = {*_FLOWS_ONLY, *_REGISTRIES, *_PLAIN, "name", "businessHours", "options", "clock"}
+_KEYS = {*_FLOWS_ONLY, *_DEFINITIONS, "tools", *_PLAIN, "name", "businessHours", "options", "clock"}
 
 
 def is_flow_document(content: Any) -> bool:
     """Whether this looks like a flow, a list of flows or an agent: in a folder there may be other files."""
     if is_list(content):
         return any(is_object(entry) and "steps" in entry for entry in content)
-    return is_object(content) and ("steps" in content or "flows" in content)
+    return is_object(content) and ("steps" in content or has_flows(content))
+
+
+def has_flows(content: Any) -> bool:
+    """Whether the flows of a document stand under `flows`; else it is a flow itself, or a list of flows."""
+    return is_agent(content) or (is_object(content) and "flows" in content and "steps" not in content)
 
 
 def is_agent(content: Any) -> bool:
-    """Whether a document with `flows` says which names they may use; one with nothing but flows does not."""
-    return is_object(content) and "flows" in content and not content.keys() <= _FLOWS_ONLY
+    """Whether a document says which names its flows may use; one with nothing but flows does not."""
+    if not is_object(content) or "steps" in content:
+        return False
+    return bool(content.keys() & _DEFINITIONS) or ("flows" in content and not content.keys() <= _FLOWS_ONLY)
 
 
 def agent_options(content: Mapping[str, Any]) -> AgentOptions:
@@ -52,7 +59,7 @@ def agent_options(content: Mapping[str, Any]) -> AgentOptions:
     return AgentOptions(
         name=content.get("name", "agent"),
         fields=_each(content.get("fields"), field_of),
-        flows=content.get("flows"),
+        flows=content.get("flows") or (),
         actions=_each(content.get("actions"), _action),
         conditions=_functions(content.get("conditions")),
         tools=_tools(content.get("tools")),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from falai.agent import Agent
-from falai.cli.documents import SCHEMA, agent_options, is_agent, is_flow_document
+from falai.cli.documents import SCHEMA, agent_options, has_flows, is_agent, is_flow_document
 from falai.cli.loading import LoadError, Named, load_named
 from falai.cli.pyplaces import PythonPlaces, modules_beside
 from falai.cli.spots import Located, RefusedError, Span, Spot, json_spots, key_span_of, span_of, spot_at, yaml_spots
@@ -154,10 +154,10 @@ def _read(target: str) -> Source:
 
 
 def _document(target: str, text: str, content: Any) -> Source:
-    if not is_object(content) or "flows" not in content:
+    if not has_flows(content):
         specs, bases = _specs(content)
         return Source(target=target, file=target, text=text, flows=specs, bases=bases, document=content)
-    flows = to_wire(content["flows"])
+    flows = to_wire(content.get("flows") or [])
     listed = tuple(flows) if is_list(flows) else ()
     options = agent_options(content) if is_agent(content) or not is_list(flows) else None
     plan = None if options is None else _checked(options)

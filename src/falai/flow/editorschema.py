@@ -34,6 +34,7 @@ from falai.flow.shape import INSTRUCTION_KINDS, ON_END
 __all__ = ["DIALECT", "RICHER", "document_schema"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_OF_AGENT = ("flows", "fields", "actions", "events", "conditions")
 RICHER = ("date", "datetime", "time", "decimal", "email")
 """What a field of a document may be beside the four wire types (F-19.3)."""
 
@@ -55,7 +56,11 @@ def document_schema(names: Registries | None = None) -> Schema:
         "if": {"type": "array"},
         "then": {"items": ref("flow")},
         "else": {
-            "if": {"type": "object", "required": ["flows"]},
+            "if": {
+                "type": "object",
+                "not": {"required": ["steps"]},
+                "anyOf": [{"required": [key]} for key in _OF_AGENT],
+            },
             "then": ref("agent"),
             "else": ref("flow"),
         },
@@ -308,8 +313,7 @@ class _Parts:
                 "flows": listed(ref("flow")),
                 "instructions": listed(ref("instruction")),
                 "ignore": said(listed(text()), "Warnings that are accepted: CODE, CODE:FLOW, CODE:FLOW.STEP."),
-            },
-            required=("flows",),
+            }
         )
 
 
