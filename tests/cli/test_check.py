@@ -160,6 +160,19 @@ def test_many_problems_stay_readable(tmp_path: Path):
     assert done.out.endswith("1 flow: 200 problems, no warnings\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "example"),
+    [
+        ("check", "falai check flows/lead.yaml --agent desk.py"),
+        ("schema", "falai schema > flows.schema.json"),
+        ("diff", "falai diff flows-now/ flows-next/"),
+    ],
+)
+def test_help_teaches_by_examples(name: str, example: str):
+    """Each command shows how it is used."""
+    assert f"  {example}\n" in command(name, "--help").out
+
+
 # --- what is looked at -------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """Everything that is wrong or odd in the sources of a command, as one list in reading order.
 
 Problems and warnings come from the checks of `falai.flow`, findings from its analysis; sources that
-use one agent's names (`--agent`) are looked at together. Nothing of an author's is run.
+use one agent's names (`--agent`) are looked at together. No function of an author's is run.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ Examples:
   falai chat                       talk to the example clinic; no key is needed
   falai chat desk.py               talk to the agent of a file
   falai test tests/scenarios       play conversations that are written down
+  falai check flows/               say what is wrong or odd in flows
   falai graph desk.py              draw its flows
 """
 _CHATS = """\b

@@ -31,8 +31,8 @@ def check(*, targets: tuple[str, ...], agent: str | None, as_json: bool, ignore:
     """Check flows: what is wrong or odd in them, where, and what to do.
 
     A target is a file (JSON or YAML), a folder, a Python file or a module, with a colon and a name if
-    that is not `agent`. Nothing of yours is run. The exit code is 0 when nothing is wrong, 1 when there
-    are problems, 2 when something cannot be found.
+    that is not `agent`. A module is imported; none of your actions, tools and conditions is run. The exit
+    code is 0 when nothing is wrong, 1 when there are problems, 2 when something cannot be found.
     """
     # Each command imports what it needs, so that --help is quick.
     from falai.cli.check import run_check
