@@ -9,7 +9,7 @@ from pathlib import Path
 from falai.cli.loading import LoadError
 from falai.store import Store, store_from_url
 
-__all__ = ["looked_at"]
+__all__ = ["looked_at", "must_be_there"]
 
 
 @asynccontextmanager
@@ -18,7 +18,7 @@ async def looked_at(url: str) -> AsyncGenerator[Store, None]:
 
     Raises `LoadError` when it is not there, or when what is read inside raises anything.
     """
-    _must_be_there(url)
+    must_be_there(url)
     try:
         store = store_from_url(url)
         try:
@@ -29,8 +29,8 @@ async def looked_at(url: str) -> AsyncGenerator[Store, None]:
         raise LoadError(f"the store cannot be read: {error}") from error
 
 
-def _must_be_there(url: str) -> None:
-    """A store on SQLite would make the file."""
+def must_be_there(url: str) -> None:
+    """Raises `LoadError` when the file of a store on SQLite is missing: opening the store would make it."""
     path = url.removeprefix("sqlite:///").partition("?")[0]
     if ":" not in path and not Path(path).is_file():
         raise LoadError(f"there is no file {path}")
