@@ -327,6 +327,13 @@ def test_warnings_are_silenced_by_name(tmp_path: Path, monkeypatch: pytest.Monke
     assert said["notes"] == ["the pattern never-set silences nothing", "the pattern unreachable silences nothing"]
 
 
+@pytest.mark.parametrize("ignore", [5, "unreachable", ["unreachable", 5]])
+def test_patterns_that_are_none(tmp_path: Path, ignore: Any):
+    """A document's `ignore` is a list of texts, or it is told."""
+    path = _write(tmp_path, "a.json", json.dumps({"flows": [json.loads(FINE)], "ignore": ignore}))
+    assert _codes(path)[0] == "not-a-list"
+
+
 def test_problems_are_never_silenced(tmp_path: Path):
     """A flow that cannot run is wrong, whatever one thinks of it."""
     path = _write(tmp_path, "a.json", FINE.replace('"say"', '"sya"'))

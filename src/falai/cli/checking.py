@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from falai.cli.documents import stray_keys
+from falai.cli.documents import has_flows, stray_keys
 from falai.cli.sources import Source
 from falai.cli.spots import Located
 from falai.errors import Problem
 from falai.flow.advice import advice
 from falai.flow.analysis import analyse
-from falai.flow.build import examine
+from falai.flow.build import AgentOptions, examine
 from falai.flow.places import Finding, Notice, flow_place, is_object
 from falai.flow.plan import AgentPlan, FlowPlan
 from falai.flow.registries import Registries
@@ -69,8 +69,11 @@ def _in_group(group: Sequence[Source]) -> Iterator[tuple[Source, Finding]]:
 
 
 def _in_source(source: Source) -> Iterator[Finding]:
-    if source.problems or source.options is not None:
-        yield from source.problems or _of_document(source)
+    yield from source.problems
+    if has_flows(source.document):
+        yield from stray_keys(source.document)
+    if source.options is not None:
+        yield from _of_agent(source.options)
         return
     names = source.registries
     for flow, base in zip(source.flows, source.bases, strict=True):
@@ -79,11 +82,9 @@ def _in_source(source: Source) -> Iterator[Finding]:
                 yield finding
 
 
-def _of_document(source: Source) -> Iterator[Finding]:
+def _of_agent(options: AgentOptions) -> Iterator[Finding]:
     """All that `Agent` would say of it; its advice comes with that of the others."""
-    assert source.options is not None
-    yield from stray_keys(source.document)
-    plan, findings = examine(source.options)
+    plan, findings = examine(options)
     advised = [] if plan is None else list(advice(plan))
     yield from (finding for finding in findings if finding not in advised)
 

@@ -6,7 +6,7 @@ conditions, tools, flows, …}`, as the `agent` of a scenario file has it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -14,7 +14,7 @@ from falai.errors import Problem
 from falai.flow.build import AgentOptions
 from falai.flow.functions import Tool
 from falai.flow.hours import BusinessHours
-from falai.flow.places import Notice
+from falai.flow.places import Finding, Notice
 from falai.session.jsontext import is_list, is_object, quoted, show
 from falai.testing.scenario.stage import field_of
 
@@ -70,9 +70,12 @@ def agent_options(content: Mapping[str, Any]) -> AgentOptions:
     )
 
 
-def stray_keys(content: Mapping[str, Any]) -> list[Notice]:
-    """A warning for each key of an agent that says nothing there."""
-    return [_stray(key) for key in content if key not in _KEYS]
+def stray_keys(content: Mapping[str, Any]) -> Iterator[Finding]:
+    """What is odd at the top of a document with `flows`: keys that say nothing there, and patterns that are none."""
+    yield from (_stray(key) for key in content if key not in _KEYS)
+    ignore = content.get("ignore")
+    if ignore is not None and not (is_list(ignore) and all(isinstance(entry, str) for entry in ignore)):
+        yield Problem("not-a-list", "agent", f"ignore is {show(ignore)}", 'List texts: ["CODE:FLOW"]', "ignore")
 
 
 def _stray(key: str) -> Notice:
