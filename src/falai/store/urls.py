@@ -30,11 +30,15 @@ class _Home(NamedTuple):
 _TABLE = {"table": "table"}
 _MEMORY = _Home("falai.store.memory")
 _SQLITE = _Home("falai.store.sqlite", options=_TABLE)
+_REDIS = _Home("falai.store.redis", "redis", {"prefix": "key_prefix", "ttl": "session_ttl"})
 
 _DIALECTS = "dialect+driver"  # any scheme with a + that has no line of its own
 _HOMES: dict[str, _Home] = {
     "memory": _MEMORY,
+    "redis": _REDIS,
+    "rediss": _REDIS,
     "sqlite": _SQLITE,
+    "unix": _REDIS,
 }
 _FILES = (".db", ".sqlite", ".sqlite3")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
