@@ -17,5 +17,5 @@ def test_a_store_that_is_not_used_is_not_imported() -> None:
 def test_the_rooms_names() -> None:
     """What the room offers can be imported, and nothing else."""
     assert [getattr(store, name).__name__ for name in store.__all__] == store.__all__
-    with pytest.raises(AttributeError, match="PostgresStore"):
-        store.PostgresStore  # noqa: B018 - asking is the point
+    with pytest.raises(AttributeError, match="PaperStore"):
+        store.PaperStore  # noqa: B018 - asking is the point

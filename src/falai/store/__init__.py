@@ -14,14 +14,16 @@ from falai.store.contract import Page, Store
 from falai.store.memory import MemoryStore
 
 if TYPE_CHECKING:
+    from falai.store.postgres import PostgresStore
     from falai.store.redis import RedisStore
     from falai.store.sqlite import SQLiteStore
     from falai.store.urls import store_from_url
 
-__all__ = ["MemoryStore", "Page", "RedisStore", "SQLiteStore", "Store", "store_from_url"]
+__all__ = ["MemoryStore", "Page", "PostgresStore", "RedisStore", "SQLiteStore", "Store", "store_from_url"]
 
 # Each brings a driver that not everybody uses, or is one of many: imported when it is asked for.
 _HOMES = {
+    "PostgresStore": "falai.store.postgres",
     "RedisStore": "falai.store.redis",
     "SQLiteStore": "falai.store.sqlite",
     "store_from_url": "falai.store.urls",

@@ -30,11 +30,14 @@ class _Home(NamedTuple):
 _TABLE = {"table": "table"}
 _MEMORY = _Home("falai.store.memory")
 _SQLITE = _Home("falai.store.sqlite", options=_TABLE)
+_POSTGRES = _Home("falai.store.postgres", "postgres", _TABLE)
 _REDIS = _Home("falai.store.redis", "redis", {"prefix": "key_prefix", "ttl": "session_ttl"})
 
 _DIALECTS = "dialect+driver"  # any scheme with a + that has no line of its own
 _HOMES: dict[str, _Home] = {
     "memory": _MEMORY,
+    "postgres": _POSTGRES,
+    "postgresql": _POSTGRES,
     "redis": _REDIS,
     "rediss": _REDIS,
     "sqlite": _SQLITE,

@@ -1,0 +1,145 @@
+"""The drivers of PostgreSQL behind one method: run a statement with its parameters, give the rows.
+
+Both drivers are given the server's own placeholders (`$1`), so there is one SQL.
+"""
+
+from __future__ import annotations
+
+from asyncio import Lock
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+    from psycopg_pool import AsyncConnectionPool
+
+__all__ = ["Client", "Opened", "client_of"]
+
+Rows = Sequence[Sequence[Any]]
+_WAIT_SECONDS = 10.0
+
+
+class Client(Protocol):
+    """A connection or a pool of any driver."""
+
+    async def run(self, sql: str, *values: object) -> Rows:
+        """The rows that the statement gives; none when it gives none."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def client_of(client: Any) -> Client:
+    """The client that the host built. Raises `TypeError` when it is of no kind that is known."""
+    if isinstance(client, Opened):
+        return client
+    if hasattr(client, "fetch"):
+        return _Asyncpg(client)
+    if iscoroutinefunction(getattr(client, "close", None)):  # the blocking ones have the same names
+        if hasattr(client, "getconn"):
+            return _PsycopgPool(client)
+        if hasattr(client, "cursor"):
+            return _Psycopg(client)
+    raise TypeError(
+        f"client is {type(client).__name__}; it must be an AsyncConnectionPool or AsyncConnection of psycopg,"
+        " or a Pool or Connection of asyncpg"
+    )
+
+
+class _Asyncpg:
+    """A connection of asyncpg carries out one statement at a time; a pool has one for each call."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._turn: AbstractAsyncContextManager[None] = nullcontext() if hasattr(client, "acquire") else Lock()
+
+    async def run(self, sql: str, *values: object) -> Rows:
+        async with self._turn:
+            return cast(Rows, await self._client.fetch(sql, *values))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class _Psycopg:
+    """A connection of psycopg, which lets its statements wait for one another."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def run(self, sql: str, *values: object) -> Rows:
+        return await _run(self._connection, sql, values)
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+class _PsycopgPool:
+    def __init__(self, pool: AsyncConnectionPool[Any]) -> None:
+        self._pool = pool
+
+    async def run(self, sql: str, *values: object) -> Rows:
+        return await _run_in(self._pool, sql, values)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+
+class Opened:
+    """A pool of psycopg that is made when it is first used, and again after it was closed."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pool: AsyncConnectionPool[Any] | None = None
+
+    async def run(self, sql: str, *values: object) -> Rows:
+        return await _run_in(self._pool or await self._opened(), sql, values)
+
+    async def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    async def _opened(self) -> AsyncConnectionPool[Any]:
+        from psycopg import AsyncConnection  # an extra
+        from psycopg_pool import AsyncConnectionPool
+
+        # The pool would only say that it has waited in vain; a connection says why there is none.
+        await (await AsyncConnection.connect(self._url)).close()
+        if self._pool is None:
+            self._pool = AsyncConnectionPool(
+                self._url,
+                kwargs={"autocommit": True},
+                min_size=1,
+                max_size=10,
+                timeout=_WAIT_SECONDS,
+                reconnect_timeout=0,  # each call tries anew; pauses that grow would outlast what failed
+                open=False,
+            )
+        await self._pool.open()
+        return self._pool
+
+
+async def _run_in(pool: AsyncConnectionPool[Any], sql: str, values: Sequence[object]) -> Rows:
+    lost = False
+    try:
+        async with pool.connection() as connection:
+            try:
+                return await _run(connection, sql, values)
+            finally:
+                lost = connection.closed
+    finally:
+        if lost:  # the others mostly are too: the next call gets none of them
+            await pool.check()
+
+
+async def _run(connection: AsyncConnection[Any], sql: str, values: Sequence[object]) -> Rows:
+    """With a cursor of our own: the host's may have other placeholders and other rows."""
+    from psycopg import AsyncRawCursor  # the host has imported it
+    from psycopg.rows import tuple_row
+
+    async with AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
+        await cursor.execute(sql.encode(), values)
+        return await cursor.fetchall() if cursor.description else []
