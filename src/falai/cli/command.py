@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from falai.cli.flow_commands import COMMANDS
+from falai.cli import flow_commands, store_commands
 
 __all__ = ["cli"]
 
@@ -97,5 +97,5 @@ def test(*, files: tuple[Path, ...], name_contains: str | None, verbose: bool) -
     sys.exit(run_scenarios(files, name_contains, verbose=verbose))
 
 
-for _command in COMMANDS:
+for _command in (*flow_commands.COMMANDS, *store_commands.COMMANDS):
     cli.add_command(_command)

@@ -1,0 +1,138 @@
+"""Where old rows come from, by URL: the same URLs as those of the stores, and files of JSON lines.
+
+A place is only read. Its rows come page by page, in short reads, so that the old system can go on
+meanwhile; a page says where the next one begins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from falai.cli.loading import LoadError
+from falai.cli.migrate_rows import OldPage
+
+__all__ = ["Address", "OldPlace", "old_place", "same_place", "split"]
+
+_FILES = (".db", ".sqlite", ".sqlite3")
+_PORTS = {"postgresql": 5432, "mysql": 3306, "redis": 6379, "mongodb": 27017}
+_FAMILIES = {"postgres": "postgresql", "rediss": "redis", "unix": "redis", "mariadb": "mysql"}
+_OPTIONS = ("table", "collection", "prefix", "ttl")
+
+
+class OldPlace(Protocol):
+    """Rows of sessions, whatever wrote them."""
+
+    async def count(self) -> int | None:
+        """How many rows there are, when that can be told at once."""
+        ...
+
+    def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
+        """All rows, or those behind a position; every row that is there the whole time at least once."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Address(NamedTuple):
+    """A URL without what is for us, and that."""
+
+    family: str
+    url: str
+    options: dict[str, str]
+
+    @property
+    def table(self) -> str:
+        """The table, or collection."""
+        return self.options.get("table") or self.options.get("collection") or "agent_sessions"
+
+    @property
+    def prefix(self) -> str:
+        return self.options.get("prefix", "agent:")
+
+    @property
+    def path(self) -> str:
+        """Of a file."""
+        return unquote(re.sub(r"^sqlite[^:]*:(///)?", "", self.url, flags=re.IGNORECASE))
+
+
+def split(url: str) -> Address:
+    """The parts of a URL, or of a path."""
+    if ":" not in url and url.endswith((*_FILES, ".jsonl")):
+        return Address("jsonl" if url.endswith(".jsonl") else "sqlite", url, {})
+    address, _, query = url.partition("?")
+    pieces = [piece for piece in query.split("&") if piece]
+    ours = [piece for piece in pieces if piece.partition("=")[0] in _OPTIONS]
+    rest = "&".join(piece for piece in pieces if piece not in ours)
+    scheme = url.partition(":")[0].lower().partition("+")[0]
+    return Address(
+        _FAMILIES.get(scheme, scheme),
+        f"{address}?{rest}" if rest else address,
+        dict(parse_qsl("&".join(ours), keep_blank_values=True)),
+    )
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two URLs name one place, as far as that can be told from them."""
+    return _identity(split(one)) == _identity(split(other))
+
+
+def _identity(address: Address) -> tuple[object, ...]:
+    if address.family in ("sqlite", "jsonl"):
+        return (address.family, os.path.realpath(address.path), address.table.lower())
+    parts = urlsplit(address.url)
+    host = {"127.0.0.1": "localhost", "::1": "localhost", None: "localhost"}.get(parts.hostname, parts.hostname)
+    part = address.prefix if address.family == "redis" else address.table
+    base = parts.path.strip("/") or ("0" if address.family == "redis" else "")
+    return (address.family, host, parts.port or _PORTS.get(address.family), base, part)
+
+
+def old_place(url: str) -> OldPlace:
+    """The place of a URL; nothing is opened before it is read.
+
+    Raises `LoadError` for one whose rows cannot be read, `ImportError` when its driver is missing.
+    """
+    address = split(url)
+    if address.family in ("sqlite", "jsonl") and "+" not in url.partition(":")[0]:
+        if not Path(address.path).is_file():
+            raise LoadError(f"there is no file {address.path}")
+        return _file(address)
+    return _server(url, address)
+
+
+def _file(address: Address) -> OldPlace:
+    # Each driver is imported where it is used: most are extras.
+    if address.family == "jsonl":
+        from falai.cli.migrate_jsonl import JSONLines
+
+        return JSONLines(address)
+    from falai.cli.migrate_sqlite import SQLiteRows
+
+    return SQLiteRows(address)
+
+
+def _server(url: str, address: Address) -> OldPlace:
+    if "+" in url.partition(":")[0] and address.family != "mongodb":
+        from falai.cli.migrate_sqlalchemy import SQLAlchemyRows
+
+        return SQLAlchemyRows(address)
+    if address.family == "postgresql":
+        from falai.cli.migrate_postgres import PostgresRows
+
+        return PostgresRows(address)
+    if address.family == "redis":
+        from falai.cli.migrate_redis import RedisRows
+
+        return RedisRows(address)
+    if address.family == "mongodb":
+        from falai.cli.migrate_mongo import MongoRows
+
+        return MongoRows(address)
+    raise LoadError(
+        "rows are read from sqlite, postgresql, dialect+driver of SQLAlchemy, redis, mongodb, a path that ends in"
+        f" {' or '.join(_FILES)}, and a file of JSON lines that ends in .jsonl; this URL is of none of these"
+    )

@@ -1,0 +1,63 @@
+"""Old rows from a table of any database that SQLAlchemy reaches. A position is the id of the last row."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from falai.cli.migrate_places import Address
+from falai.cli.migrate_rows import OldPage, id_column, row_of
+
+__all__ = ["SQLAlchemyRows"]
+
+_PAGE = 100
+
+
+class SQLAlchemyRows:
+    """The rows of a table, in the order of their ids. No read lasts longer than a page."""
+
+    def __init__(self, address: Address) -> None:
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        schema, _, self._name = address.table.rpartition(".")
+        self._schema = schema or None
+        self._engine = create_async_engine(address.url)
+        self._table: Any = None
+
+    async def count(self) -> int | None:
+        from sqlalchemy import func, select
+
+        table = await self._reflected()
+        async with self._engine.connect() as connection:
+            return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+
+    async def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
+        from sqlalchemy import select
+
+        table = await self._reflected()
+        name = id_column([column.name for column in table.columns], f"the table {self._name}")
+        column = table.columns[name]
+        statement = select(table).where(column.is_not(None)).order_by(column).limit(_PAGE)
+        place: Any = after
+        while True:
+            page = statement if place is None else statement.where(column > place)
+            async with self._engine.connect() as connection:
+                rows = [dict(found) for found in (await connection.execute(page)).mappings()]
+            if not rows:
+                return
+            place = rows[-1][name]
+            yield OldPage([row_of(values, name) for values in rows], str(place))
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+    async def _reflected(self) -> Any:
+        """The table as the database describes it."""
+        from sqlalchemy import MetaData, Table
+
+        if self._table is None:
+            async with self._engine.connect() as connection:
+                self._table = await connection.run_sync(
+                    lambda db: Table(self._name, MetaData(), schema=self._schema, autoload_with=db)
+                )
+        return self._table
