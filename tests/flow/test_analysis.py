@@ -222,6 +222,23 @@ RIGHT: Mapping[str, dict[str, Any]] = {
             {"id": "z", "say": "z"},
         ],
     },
+    "a branch on more values, or on others, is no copy": {
+        "steps": [
+            {
+                "id": "q",
+                "collect": ["name"],
+                "prompt": "?",
+                "branches": [
+                    {"if": {"equals": {"name": "Ana"}}, "then": "end"},
+                    {"if": {"equals": {"name": "Rui"}}, "then": "z"},
+                    {"if": {"known": ["name"], "vip": 1}, "then": "end"},
+                    {"if": {"known": ["name"], "vip": 2}, "then": "z"},
+                    {"if": {"known": ["name"]}, "then": "end"},
+                ],
+            },
+            {"id": "z", "say": "z"},
+        ],
+    },
     "an action may defer": {
         "steps": [
             {"id": "d", "do": "act"},
@@ -300,6 +317,53 @@ def test_what_another_flow_does_while_a_run_waits() -> None:
         flow = {"id": "f", "name": "f", "on": [{"message": ["x"]}], "steps": [*begin, *FORK]}
         document = {"fields": {"sure": {"type": "boolean"}}, "flows": [flow, other]}
         assert [notice.code for notice in found_in(document)] == found
+
+
+def test_what_another_flow_asks_for_is_not_forgotten_for_good() -> None:
+    """While a run waits, another may bring the field back; without a wait there is no time for it."""
+    ask = {"id": "q", "collect": ["sure"], "prompt": "?"}
+    clear = {"id": "c", "if": {"known": ["sure"]}, "then": {"step": "w", "clear": ["sure"]}}
+    test = {"id": "b", "if": {"known": ["sure"]}, "then": "z", "else": "y"}
+    other = {"id": "g", "name": "g", "on": [{"mention": ["x"]}], "steps": [ask]}
+    wait, words = {"id": "w", "wait": "1d"}, {"id": "w", "say": "w"}
+    for between, others, found in (
+        (wait, [other], []),
+        (wait, [], ["clear-unasked"]),
+        (words, [other], ["clear-unasked", "decided-if", "unreachable"]),
+    ):
+        flow = {"id": "f", "name": "f", "on": [{"message": ["x"]}], "steps": [ask, clear, between, test, *FORK]}
+        document = {"fields": {"sure": {"type": "boolean"}}, "flows": [flow, *others]}
+        assert [notice.code for notice in found_in(document)] == found
+
+
+@pytest.mark.parametrize(
+    ("trigger", "step", "until"),
+    [
+        ({"message": ["x"]}, {"wait": "1d"}, "for ever, and blocks the next run"),
+        ({"silence": "1d"}, {"wait": "1d"}, "until the customer writes"),
+        ({"silence": "1d"}, {"prompt": "Still there?"}, "for ever, and blocks the next run"),
+        ({"silence": "1d"}, {"do": "act"}, "until the limit of 50 steps ends it as failed, unless an action defers"),
+    ],
+)
+def test_how_long_a_run_without_an_end_lasts(trigger: dict[str, Any], step: dict[str, Any], until: str) -> None:
+    """A run that a silence began is over at a wake after the customer wrote; one whose action defers never, or at the limit."""
+    steps = [{"id": "a", **step}, {"id": "s", "say": "x", "then": "a"}]
+    document = {
+        "actions": {"act": {"parameters": {}}},
+        "flows": [{"id": "f", "name": "f", "on": [trigger], "steps": steps}],
+    }
+    (notice,) = found_in(document)
+    assert (notice.code, notice.what.partition("goes round ")[2]) == ("never-ends", until)
+
+
+def test_a_step_behind_a_fork_without_else_is_told_why_nothing_leads_there() -> None:
+    """The likeliest mistake: a fork is over when it does not hold, and does not go on to the next step."""
+    steps = [{"id": "a", "if": {"known": ["name"]}, "then": "z"}, {"id": "b", "say": "b"}, {"id": "c", "say": "c"}]
+    flow = {"id": "f", "name": "f", "on": [{"message": ["x"]}], "steps": [*steps, {"id": "z", "say": "z"}]}
+    first, second = found_in({"fields": NAME, "flows": [flow]})
+    assert (first.code, second.code) == ("unreachable", "unreachable")
+    assert '"a" has no else' in first.what
+    assert second.what == "no path leads here"
 
 
 def test_a_message_that_ends_a_wait_brings_what_the_way_out_forgot() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from falai.flow.analysis.facts import Facts
-from falai.flow.analysis.judging import OTHER, UNKNOWN, tested
+from falai.flow.analysis.judging import OTHER, UNKNOWN, judge, tested
 from falai.flow.analysis.moves import is_short
 from falai.flow.analysis.spots import at_step
-from falai.flow.definition import Branch, Collect, If, Prompt, ToFlow, Wait, WaitEvent
+from falai.flow.definition import Branch, Collect, If, Predicate, Prompt, Step, ToFlow, Wait, WaitEvent
 from falai.flow.exits import exits
 from falai.flow.places import Notice, listing
 from falai.flow.plan import branches_of
@@ -21,8 +21,7 @@ def forks(facts: Facts) -> Iterator[Notice]:
     """Every finding of this file, step by step."""
     for step in facts.flow.steps:
         if step.id not in facts.reachable:
-            what = "no path leads here"
-            yield at_step(facts.flow, step).notice("unreachable", what, "Lead a step to it, or take it out")
+            yield _unreachable(facts, step)
             continue
         if isinstance(step, If | Wait | WaitEvent):
             yield from _same_exits(facts, step)
@@ -36,6 +35,16 @@ def forks(facts: Facts) -> Iterator[Notice]:
             yield from _shadowed(facts, step)
         if isinstance(step, Collect | Prompt):
             yield from _too_late(facts, step)
+
+
+def _unreachable(facts: Facts, step: Step) -> Notice:
+    """The likeliest reason is told: a fork without an else is over, and does not go on to the next step (F-8.32)."""
+    before = facts.flow.steps[max(facts.flow.positions[step.id] - 1, 0)]
+    what, fix = "no path leads here", "Lead a step to it, or take it out"
+    if isinstance(before, If) and before.id in facts.reachable and before.else_ is None and before.then is not None:
+        what += f": {quoted(before.id)} has no else, so the flow ends there when its condition does not hold"
+        fix = f"Give {quoted(before.id)} an else that leads here, or take the step out"
+    return at_step(facts.flow, step).notice("unreachable", what, fix)
 
 
 # --- exits -------------------------------------------------------------------------------------
@@ -136,22 +145,30 @@ def _shadowed(facts: Facts, step: Collect | Prompt | Wait) -> Iterator[Notice]:
     branches = branches_of(step)
     for index, later in enumerate(branches):
         staying = facts.flow.flow.on_end == "stay"
-        found = [i for i in range(index) if _covers(branches[i], later) and not (staying and branches[i].when is None)]
+        wide = [i for i in range(index) if _covers(facts, branches[i], later)]
+        found = [i for i in wide if not (staying and branches[i].when is None)]
         if found:
             what = f"branches[{found[0]}] is taken whenever this one could be"
             place = at_step(facts.flow, step).key("branches").item(index)
             yield place.notice("shadowed-branch", what, "Put it first, or take it out", facts.trail(step.id))
 
 
-def _covers(earlier: Branch, later: Branch) -> bool:
+def _covers(facts: Facts, earlier: Branch, later: Branch) -> bool:
     if earlier.when is not None and (later.when is None or earlier.when.strip() != later.when.strip()):
         return False
-    if earlier.if_ is None:
-        return True
-    if callable(earlier.if_) or callable(later.if_):
-        return earlier.if_ is later.if_
-    needed = later.if_ or {}
-    return all(name in needed and json_equal(needed[name], earlier.if_[name]) for name in earlier.if_)
+    return earlier.if_ is None or _follows(facts, earlier.if_, later.if_)
+
+
+def _follows(facts: Facts, wide: Predicate, narrow: Predicate | None) -> bool:
+    """Whether `wide` holds whenever `narrow` does: of fields by their values, of all else when both say the same."""
+    if callable(wide) or callable(narrow):
+        return wide is narrow
+    given, needed = judge(narrow, facts.domains).allowed, judge(wide, facts.domains)
+    if any(not given.get(slug, facts.domains[slug]) <= values for slug, values in needed.allowed.items()):
+        return False
+    by_value = ("known",) if needed.opaque else ("known", "equals")
+    said = narrow or {}
+    return all(name in by_value or (name in said and json_equal(said[name], wide[name])) for name in wide)
 
 
 def _too_late(facts: Facts, step: Collect | Prompt) -> Iterator[Notice]:

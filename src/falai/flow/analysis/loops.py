@@ -14,7 +14,7 @@ from falai.flow.analysis.judging import Values, is_code, tested
 from falai.flow.analysis.moves import Move, is_short
 from falai.flow.analysis.spots import at_step
 from falai.flow.analysis.witness import Paths
-from falai.flow.definition import Collect, If, Prompt, Say, Step, Wait
+from falai.flow.definition import Collect, Do, If, OnSilence, Prompt, Say, Step, Wait, WaitEvent
 from falai.flow.exits import exits
 from falai.flow.places import Notice, listing
 from falai.flow.plan import branches_of
@@ -64,7 +64,8 @@ def _closed(facts: Facts, region: frozenset[str]) -> Iterator[Notice]:
         fix = "Lead a step of the loop out of it, or wait in it"
         yield at_step(facts.flow, first).notice("endless-loop", what, fix, facts.trail(first.id))
     elif not _has_premise(facts):
-        what = f"no step behind this one leads to an end ({round_}): the run is never over, and blocks the next one"
+        until = _until(facts, steps, forgotten)
+        what = f"no step behind this one leads to an end ({round_}): it goes round {until}"
         yield at_step(facts.flow, first).notice(
             "never-ends", what, "Lead a step of the loop out of it", facts.trail(first.id)
         )
@@ -73,6 +74,20 @@ def _closed(facts: Facts, region: frozenset[str]) -> Iterator[Notice]:
 def _has_premise(facts: Facts) -> bool:
     """Whether a condition can end a run between its steps (T-7.4)."""
     return facts.flow.flow.while_ is not None or any(trigger.if_ is not None for trigger in facts.flow.triggers)
+
+
+def _until(facts: Facts, steps: list[Step], forgotten: set[str]) -> str:
+    """How long: a run that a silence began is over at the first wake after the customer wrote (F-6.6)."""
+    triggers = facts.flow.triggers
+    if all(isinstance(step, Do) or _is_silent(facts, step, forgotten) for step in steps):
+        return "until the limit of 50 steps ends it as failed, unless an action defers"
+    if triggers and all(isinstance(trigger, OnSilence) for trigger in triggers) and _wakes(steps):
+        return "until the customer writes"
+    return "for ever, and blocks the next run"
+
+
+def _wakes(steps: list[Step]) -> bool:
+    return any(isinstance(step, Wait | WaitEvent) for step in steps)
 
 
 def _named(steps: list[Step]) -> str:

@@ -9,14 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from falai.flow.definition import Collect, Do, If, OnAnyMessage, OnEvent, OnMention, OnMessage, Prompt, Say, Step, Wait
+from falai.flow.definition import (
+    Collect,
+    Do,
+    If,
+    OnAnyMessage,
+    OnEvent,
+    OnMention,
+    OnMessage,
+    Prompt,
+    Say,
+    Step,
+    Wait,
+    WaitEvent,
+)
 from falai.flow.durations import parse_duration
 from falai.flow.exits import Exit, exits
 from falai.flow.places import listing
 from falai.flow.plan import FlowPlan
 from falai.session.jsontext import quoted
 
-__all__ = ["Graph", "Move", "is_short", "start_words"]
+__all__ = ["Graph", "Move", "is_short", "lasts", "start_words"]
 
 _SHORT_MS = 10_000
 
@@ -103,6 +116,11 @@ def is_short(flow: FlowPlan, step: Step) -> bool:
         return False
     ahead = flow.step(exits(flow, step)[0].step)
     return isinstance(ahead, Say | Collect | Prompt)
+
+
+def lasts(flow: FlowPlan, step: Step) -> bool:
+    """Whether other runs can go on while one stands at the step."""
+    return isinstance(step, Collect | Prompt | Wait | WaitEvent) and not is_short(flow, step)
 
 
 def start_words(flow: FlowPlan) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from falai.flow.analysis.facts import Facts
 from falai.flow.analysis.judging import UNKNOWN, tested
+from falai.flow.analysis.moves import lasts
 from falai.flow.analysis.search import Reached
 from falai.flow.analysis.spots import at_step
 from falai.flow.analysis.uses import Use, flow_uses, step_uses
@@ -128,6 +129,8 @@ def _for_good(facts: Facts, step: Step, way: Exit, slug: str) -> Iterator[Notice
     reached = facts.graph.reach([way.step or ""])
     behind = [step for step in facts.flow.steps if step.id in reached]
     if facts.world.anywhere(slug) or facts.world.names.tools or any(_brings(s, slug) for s in behind):
+        return
+    if facts.world.gives(slug, facts.flow) and any(lasts(facts.flow, s) for s in (step, *behind)):
         return
     looking = next((s for s in behind if _looks_at(facts, s, slug)), None)
     if looking is not None:

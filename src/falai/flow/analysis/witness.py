@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from falai.flow.analysis.facts import Facts, value_words
 from falai.flow.analysis.judging import OTHER, UNKNOWN, Values, is_code, judge
-from falai.flow.analysis.moves import Move, is_short, start_words
+from falai.flow.analysis.moves import Move, lasts, start_words
 from falai.flow.analysis.search import Reached, search
 from falai.flow.definition import Branch, Collect, Do, If, Prompt, Say, Step, Wait, WaitEvent
 from falai.flow.exits import Exit
@@ -115,11 +115,10 @@ def _at_start(facts: Facts) -> Env:
 
 def _premise(facts: Facts, slug: str, step: Step, env: Env) -> Iterator[Env]:
     """What must hold when a run goes on after it has waited (T-7.4)."""
-    waits = isinstance(step, Collect | Prompt | Wait | WaitEvent) and not is_short(facts.flow, step)
     flow = facts.flow.flow
     tests = [flow.while_] if flow.while_ is not None else [trigger.if_ for trigger in facts.flow.triggers]
     envs = [env]
-    for test in tests if waits else ():
+    for test in tests if lasts(facts.flow, step) else ():
         allowed = judge(test, facts.domains).allowed
         envs = [narrowed for one in envs for narrowed in _narrowed(facts, slug, one, allowed)]
     yield from envs

@@ -100,8 +100,16 @@ class World:
 
     def unsets(self, slug: str, flow: FlowPlan) -> bool:
         """Whether the field may lose its value while a run of this flow waits."""
-        others = self.forgetters.get(slug, frozenset()) - ({flow.id} if flow.flow.anchor is None else set())
-        return self.writes_unseen or bool(others)
+        return self.writes_unseen or bool(self._meanwhile(self.forgetters.get(slug, frozenset()), flow))
+
+    def gives(self, slug: str, flow: FlowPlan) -> bool:
+        """Whether another run may give the field a value while one of this flow waits."""
+        return not self.closed or bool(self._meanwhile(self.writers | self.askers.get(slug, frozenset()), flow))
+
+    @staticmethod
+    def _meanwhile(flows: frozenset[str], flow: FlowPlan) -> frozenset[str]:
+        """Those of which a run can go on while one of this flow waits: itself only with an anchor of its own (T-6.5)."""
+        return flows - ({flow.id} if flow.flow.anchor is None else set())
 
 
 def asked_in(steps: Iterable[Step]) -> tuple[str, ...]:
