@@ -249,11 +249,14 @@ def from_url(address: str, **options: Any) -> RedisStore:
     Of more tasks than connections (`?max_connections=`, 50 unless it says otherwise) the last ones
     wait, and after 20 seconds get the driver's error. What fails is not tried again by the driver:
     a script whose answer was lost would run a second time, and take its own first run for another
-    writer's.
+    writer's. A connection that was closed while nobody used it is seen before it is used, which the
+    driver does only without the notices that some servers send of their maintenance.
     """
     from redis.asyncio import BlockingConnectionPool, Redis  # the driver is an extra
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
+    from redis.maint_notifications import MaintNotificationsConfig
 
-    pool = cast(Any, BlockingConnectionPool).from_url(address, retry=Retry(NoBackoff(), 0))
+    careful = {"retry": Retry(NoBackoff(), 0), "maint_notifications_config": MaintNotificationsConfig(enabled=False)}
+    pool = cast(Any, BlockingConnectionPool).from_url(address, **careful)
     return RedisStore(Redis.from_pool(pool), **options)
