@@ -171,6 +171,17 @@ def test_a_file_that_is_no_store(tmp_path: Path):
     assert (done.code, "the store cannot be read" in done.err) == (2, True)
 
 
+def test_a_store_is_only_read(tmp_path: Path):
+    """No byte of the file changes, also where it was never a store of ours, and no file is left beside it."""
+    path = _file(tmp_path, "old.json", OLD)
+    empty, kept = tmp_path / "empty.db", _store(tmp_path / "s.db", _run(0, "lead", "who", "asking"))
+    empty.touch()
+    before = kept.read_bytes()
+    assert [command("diff", path, path, "--store", store).code for store in (empty, kept)] == [2, 0]
+    assert (empty.read_bytes(), kept.read_bytes()) == (b"", before)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["empty.db", "old.json", "s.db"]
+
+
 def test_flows_that_cannot_be_compared(tmp_path: Path):
     """A flow whose shape is wrong, or a file that is broken: exit code 2, with every problem."""
     good, wrong = _file(tmp_path, "a.json", OLD), _file(tmp_path, "b.json", {"id": "x", "steps": [{"id": "a"}]})

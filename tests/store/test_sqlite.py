@@ -318,6 +318,28 @@ async def test_how_the_database_is_opened(path: Path) -> None:
             assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+async def test_read_only_changes_nothing(path: Path, connection: sqlite3.Connection) -> None:
+    """The mode stays what it was, and a save raises what the driver says."""
+    async with SQLiteStore(connection) as host:
+        await host.save(Session.fresh("s"), 0)
+        store = SQLiteStore(path, read_only=True)
+        assert await store.load("s") is not None
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            await store.save(Session.fresh("other"), 0)
+        await store.disconnect()
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+async def test_read_only_where_nothing_can_be_written(path: Path) -> None:
+    """A database in WAL mode is read although the files of the WAL cannot be made."""
+    async with SQLiteStore(path) as writing:
+        await writing.save(Session.fresh("s"), 0)
+    Path(f"{path}-shm").mkdir()
+    store = SQLiteStore(path, read_only=True)
+    assert await store.load("s") is not None
+    await store.disconnect()
+
+
 async def test_disconnect_ends_the_thread(path: Path) -> None:
     """Nothing of the store is left after `disconnect`, which may be called twice or before any use."""
     store = SQLiteStore(path)

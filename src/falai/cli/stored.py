@@ -20,7 +20,7 @@ async def looked_at(url: str) -> AsyncGenerator[Store, None]:
     """
     must_be_there(url)
     try:
-        store = store_from_url(url)
+        store = store_from_url(url, **({"read_only": True} if _sqlite_file(url) else {}))
         try:
             yield store
         finally:
@@ -31,6 +31,12 @@ async def looked_at(url: str) -> AsyncGenerator[Store, None]:
 
 def must_be_there(url: str) -> None:
     """Raises `LoadError` when the file of a store on SQLite is missing: opening the store would make it."""
-    path = url.removeprefix("sqlite:///").partition("?")[0]
-    if ":" not in path and not Path(path).is_file():
+    path = _sqlite_file(url)
+    if path is not None and not Path(path).is_file():
         raise LoadError(f"there is no file {path}")
+
+
+def _sqlite_file(url: str) -> str | None:
+    """The file of a store on SQLite; `None` for a store that is none."""
+    path = url.removeprefix("sqlite:///").partition("?")[0]
+    return None if ":" in path else path

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -40,7 +41,9 @@ class SQLiteStore(Store):
     a transaction that the host has begun becomes part of it: the store commits and rolls back only
     what it began itself (P-35).
 
-    `clock` dates `created_at` and `updated_at`. Raises `ValueError` when `table` is no table's name.
+    `clock` dates `created_at` and `updated_at`. With `read_only` a database of the store's own is not
+    changed in any way, its mode included, and may stand where nothing can be written. Raises
+    `ValueError` when `table` is no table's name.
     """
 
     def __init__(
@@ -49,8 +52,10 @@ class SQLiteStore(Store):
         *,
         table: str = "agent_sessions",
         clock: Callable[[], datetime] | None = None,
+        read_only: bool = False,
     ) -> None:
-        self._db = _Own(db) if isinstance(db, str | PathLike) else _Given(db)
+        opener = _for_reading if read_only else _for_writing
+        self._db = _Own(db, opener) if isinstance(db, str | PathLike) else _Given(db)
         self._sql = _Statements(check_table(table))
         self._clock = clock or system_now
 
@@ -167,8 +172,9 @@ class _Given:
 class _Own:
     """A connection of the store's own, opened, used and closed on one thread."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], opener: Callable[[str | PathLike[str]], sqlite3.Connection]) -> None:
         self._path = path
+        self._opener = opener
         self._connection: sqlite3.Connection | None = None
         self._worker: Worker | None = None
 
@@ -184,18 +190,40 @@ class _Own:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-            with suppress(
-                sqlite3.OperationalError
-            ):  # no time-out covers the switch; the other who holds the lock makes it
-                self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection = self._opener(self._path)
         return self._connection
 
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _for_writing(path: str | PathLike[str]) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    with suppress(sqlite3.OperationalError):  # no time-out covers the switch; the other who holds the lock makes it
+        db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    return db
+
+
+def _for_reading(path: str | PathLike[str]) -> sqlite3.Connection:
+    """`rw`, since a reader in mode `ro` leaves the files of the WAL behind; the pragma forbids to write.
+
+    In WAL mode SQLite needs to write beside the database even to read it. Where it cannot, and no
+    one has a WAL open, nobody writes, and the file is read as one that stays as it is.
+    """
+    address = Path(path).absolute().as_uri()
+    db = sqlite3.connect(f"{address}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    db.execute("PRAGMA query_only = ON")
+    try:
+        db.execute("PRAGMA schema_version")
+    except sqlite3.OperationalError:
+        if Path(f"{path}-wal").exists():
+            raise
+        db.close()
+        return sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True, isolation_level=None)
+    return db
 
 
 def from_url(address: str, **options: Any) -> SQLiteStore:
