@@ -45,7 +45,7 @@ give a value there only if the message clearly says that it is a different one."
 _OUTPUT: Final = """\
 One JSON object and nothing else: no words around it, no fence. Keep every key; what you cannot tell is null."""
 
-# A small model gives the blank form back, or fills in all of it, unless it sees an answer with both.
+# With an answer to go by, a small model less often gives the blank form back or fills in all of it.
 _EXAMPLE: Final = {
     "flows": '{"rent":95,"lessons":0}',
     "mentions": '{"complaint":false}',
