@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
+from subprocess import PIPE
 
+from cli.program import PATIENCE, Finished
 from falai.session.model import Claim, Run, Session, TriggerRef, Waiting
 from falai.store import SQLiteStore
 
-__all__ = ["EARLY", "LATE", "filled", "ids", "loaded", "run", "session"]
+__all__ = ["EARLY", "LATE", "answered", "filled", "ids", "loaded", "run", "session"]
 
 EARLY, LATE = "2020-01-01T00:00:00.000Z", "2026-09-20T10:00:00.000Z"
 
@@ -66,3 +72,16 @@ def ids(path: Path) -> list[str]:
             return [one.id for one in (await store.scan(limit=10_000)).sessions]
 
     return asyncio.run(scan())
+
+
+def answered(answer: str, *arguments: str | Path) -> Finished:
+    """The program in a terminal in which a question is answered so."""
+    mine, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "falai.cli", *map(str, arguments)], stdin=theirs, stdout=PIPE, stderr=PIPE, text=True
+    ) as process:
+        os.write(mine, f"{answer}\n".encode())
+        out, err = process.communicate(timeout=PATIENCE)
+    os.close(mine)
+    os.close(theirs)
+    return Finished(process.returncode, out, err)
