@@ -52,9 +52,6 @@ class Postgres(StoreContract, RowContract, SharedContract, FailureContract):
     url: str
     table: str
 
-    def another(self) -> Store:
-        raise NotImplementedError
-
     @pytest.fixture
     async def store(self, postgres_server: Server, place: str) -> AsyncIterator[Store]:
         self.url, self.table = postgres_server.url, place

@@ -30,12 +30,20 @@ class _Home(NamedTuple):
 _TABLE = {"table": "table"}
 _MEMORY = _Home("falai.store.memory")
 _SQLITE = _Home("falai.store.sqlite", options=_TABLE)
+_SQLALCHEMY = _Home("falai.store.sqlalchemy_store", "sqlalchemy", _TABLE)
 _POSTGRES = _Home("falai.store.postgres", "postgres", _TABLE)
+_MONGO = _Home("falai.store.mongo", "mongo", {"collection": "collection"})
+_OPENSEARCH = _Home("falai.store.opensearch", "opensearch", {"index": "index", "refresh": "refresh"})
 _REDIS = _Home("falai.store.redis", "redis", {"prefix": "key_prefix", "ttl": "session_ttl"})
 
 _DIALECTS = "dialect+driver"  # any scheme with a + that has no line of its own
 _HOMES: dict[str, _Home] = {
+    _DIALECTS: _SQLALCHEMY,
     "memory": _MEMORY,
+    "mongodb": _MONGO,
+    "mongodb+srv": _MONGO,
+    "opensearch": _OPENSEARCH,
+    "opensearchs": _OPENSEARCH,
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
     "redis": _REDIS,
