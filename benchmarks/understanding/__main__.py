@@ -54,12 +54,15 @@ def _model(name: str, base_url: str | None) -> Model:
 
 async def _measure(model: Model, rows: Sequence[Row], *, show_all: bool) -> dict[Row, Counts]:
     results: dict[Row, Counts] = {}
-    for number, row in enumerate(rows, 1):
-        seen = await play(row, model)
-        results[row] = counted(row, seen)
-        print(f"{number}/{len(rows)} {row.id} {_verdict(results[row])} {seen.seconds:.1f} s", file=sys.stderr)
-        if show_all and _verdict(results[row]) != "right":
-            print(_shown(row, seen), file=sys.stderr)
+    try:
+        for number, row in enumerate(rows, 1):
+            seen = await play(row, model)
+            results[row] = counted(row, seen)
+            print(f"{number}/{len(rows)} {row.id} {_verdict(results[row])} {seen.seconds:.1f} s", file=sys.stderr)
+            if show_all and _verdict(results[row]) != "right":
+                print(_shown(row, seen), file=sys.stderr)
+    except asyncio.CancelledError:  # Ctrl-C: a run of an hour keeps what it has
+        print(f"stopped after {len(results)} of {len(rows)} messages", file=sys.stderr)
     return results
 
 
