@@ -258,7 +258,19 @@ RIGHT: Mapping[str, dict[str, Any]] = {
     "the way back clears what is asked again": {
         "steps": [
             {"id": "q", "collect": ["name"], "prompt": "?"},
-            {"id": "i", "if": {"equals": {"name": "Ana"}}, "then": "end", "else": {"step": "q", "clear": ["name"]}},
+            {"id": "i", "if": {"equals": {"name": "Ana"}}, "then": "end", "else": "few"},
+            {"id": "few", "if": {"vip": 1}, "then": {"step": "q", "clear": ["name"]}, "else": "end"},
+        ],
+    },
+    "the customer says what shall be asked anew": {
+        "steps": [
+            {"id": "q", "collect": ["name"], "prompt": "?"},
+            {
+                "id": "w",
+                "wait": "1d",
+                "branches": [{"if": {"known": ["name"]}, "then": {"step": "q", "clear": ["name"]}}],
+                "else": "end",
+            },
         ],
     },
     "while keeps the text safe": {

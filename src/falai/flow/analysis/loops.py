@@ -15,7 +15,7 @@ from falai.flow.analysis.moves import Move, is_short
 from falai.flow.analysis.spots import at_step
 from falai.flow.analysis.witness import Paths
 from falai.flow.definition import Collect, Do, If, OnSilence, Prompt, Say, Step, Wait, WaitEvent
-from falai.flow.exits import exits
+from falai.flow.exits import Exit, exits
 from falai.flow.places import Notice, listing
 from falai.flow.plan import branches_of
 from falai.session.jsontext import quoted
@@ -211,22 +211,30 @@ def _once(facts: Facts) -> Iterator[Notice]:
 
 
 def confirmations(facts: Facts) -> Iterator[Notice]:
-    """A step leads back and clears a field that is read only where it is asked for; from there the flow
-    comes through the step that asks for it to this one again, and on the way no function and no host
-    condition decides. Clearing sets the count of asks back (F-8.6), so `maxAsks` never ends it."""
+    """A step leads back and clears a field; from there the flow comes through a step that asks for it to
+    this one again, and on the way no function and no host condition decides. Clearing sets the count of
+    asks back (F-8.6), so `maxAsks` never ends it. A branch that clears what any message may bring is let
+    pass: there the customer says each time what shall be asked anew."""
     for step in facts.flow.steps:
         for way in exits(facts.flow, step):
             if way.step is None or facts.flow.positions[way.step] > facts.flow.positions[step.id]:
                 continue
-            for slug in way.clear:
-                field = facts.world.names.fields.get(slug)
-                if field is not None and field.mode == "asked" and _comes_back(facts, way.step, step, slug):
-                    yield _confirmation(facts, step, slug)
+            slugs = [slug for slug in dict.fromkeys(way.clear) if _asked_for_ever(facts, step, way, slug)]
+            if slugs:
+                yield _confirmation(facts, step, slugs)
 
 
-def _confirmation(facts: Facts, step: Step, slug: str) -> Notice:
-    what = f"it clears {quoted(slug)} and goes back, and nothing ends that: it may be asked for ever"
-    fix = "Put an if with a function in between that looks at view.run.visits"
+def _asked_for_ever(facts: Facts, step: Step, way: Exit, slug: str) -> bool:
+    field = facts.world.names.fields.get(slug)
+    if field is None or way.step is None or (way.branch is not None and field.mode != "asked"):
+        return False
+    return _comes_back(facts, way.step, step, slug)
+
+
+def _confirmation(facts: Facts, step: Step, slugs: list[str]) -> Notice:
+    named = listing([quoted(slug) for slug in slugs], "and")
+    what = f"it clears {named} and goes back, and nothing ends that: {'it' if len(slugs) == 1 else 'they'} may be asked for ever"
+    fix = "Put an if with a function, or a condition of your own, in between that looks at view.run.visits"
     trail = facts.trail(step.id) if step.id in facts.reachable else ()
     return at_step(facts.flow, step).notice("endless-confirmation", what, fix, trail)
 

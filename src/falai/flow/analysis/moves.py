@@ -29,7 +29,7 @@ from falai.flow.places import listing
 from falai.flow.plan import FlowPlan
 from falai.session.jsontext import quoted
 
-__all__ = ["Graph", "Move", "is_short", "lasts", "start_words"]
+__all__ = ["Graph", "Move", "closure", "is_short", "lasts", "start_words"]
 
 _SHORT_MS = 10_000
 
@@ -70,7 +70,7 @@ class Graph:
 
     def reach(self, starts: Iterable[str]) -> set[str]:
         """The steps to which a run can come from these, themselves among them."""
-        return _closure(starts, lambda step_id: (move.target for move in self.moves[step_id]))
+        return closure(starts, lambda step_id: (move.target for move in self.moves[step_id]))
 
     def before(self, goal: str) -> set[str]:
         """The steps from which a run can come to this one, itself among them."""
@@ -79,7 +79,7 @@ class Graph:
             for move in moves:
                 if move.target is not None:
                     sources.setdefault(move.target, []).append(step_id)
-        return _closure([goal], lambda step_id: sources.get(step_id, ()))
+        return closure([goal], lambda step_id: sources.get(step_id, ()))
 
     def leaves(self, step_id: str) -> bool:
         """Whether a run can be over with this step: by the end of the flow, `stay` and `reset` included, or a chain."""
@@ -107,7 +107,7 @@ class Graph:
 
     def _plainly(self, starts: set[str], without: Iterable[str] = ()) -> set[str]:
         stop = frozenset(without)
-        return _closure(starts, lambda at: () if at in stop else (way.step for way in self._ways[at]))
+        return closure(starts, lambda at: () if at in stop else (way.step for way in self._ways[at]))
 
 
 def is_short(flow: FlowPlan, step: Step) -> bool:
@@ -183,7 +183,8 @@ def _names(slugs: Iterable[str]) -> str:
     return listing(list(dict.fromkeys(slugs)), "and")
 
 
-def _closure(starts: Iterable[str], ahead: Callable[[str], Iterable[str | None]]) -> set[str]:
+def closure(starts: Iterable[str], ahead: Callable[[str], Iterable[str | None]]) -> set[str]:
+    """All that is ahead of these, themselves among it."""
     found: set[str] = set()
     left = list(starts)
     while left:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from falai.flow.analysis.judging import tested
+from falai.flow.analysis.moves import closure
 from falai.flow.analysis.spots import at_flow, at_trigger
 from falai.flow.analysis.world import World
 from falai.flow.definition import OnAnyMessage, OnEvent, OnMention, OnMessage, OnSilence, Predicate, Trigger
@@ -30,12 +31,23 @@ def starts(world: World, flow: FlowPlan) -> Iterator[Notice]:
 
 
 def _host_start_only(world: World, flow: FlowPlan) -> Iterator[Notice]:
-    if flow.triggers or not world.closed or world.moves_by_template:
+    """Flows that lead to each other and to which no other leads are told once, at the first of them."""
+    if not world.closed or world.moves_by_template:
         return
-    if not world.chained.get(flow.id, frozenset()) - {flow.id}:
-        what = "it has no trigger, and no other flow leads to it: only the host can start it"
+    before = _leading(world, flow.id)
+    triggered = any(world.flows[other].triggers for other in before)
+    if triggered or flow.id != next(other for other in world.flows if other in before):
+        return
+    if all(_leading(world, other) == before for other in before):
+        alone = "no other flow leads to it" if len(before) == 1 else "only flows lead to it to which it leads itself"
+        what = f"it has no trigger, and {alone}: only the host can start it"
         fix = "Give it a trigger, lead a step to it, or silence this when the host starts it"
         yield at_flow(flow).key("on").notice("host-start-only", what, fix)
+
+
+def _leading(world: World, flow_id: str) -> set[str]:
+    """The flows from which chains lead to this one, itself among them."""
+    return closure([flow_id], lambda at: world.chained.get(at, ()))
 
 
 def _not_looked_at(trigger: Trigger, earlier: tuple[Trigger, ...]) -> str:

@@ -16,7 +16,7 @@ from falai.flow.exits import exits
 from falai.flow.plan import FlowPlan
 from falai.flow.registries import Registries
 
-__all__ = ["World", "asked_in", "chains_of"]
+__all__ = ["World", "asked_in"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,8 @@ class World:
     @cached_property
     def chained(self) -> Mapping[str, frozenset[str]]:
         """Flow, an id or a template → the flows that move to it."""
-        return _by_field((target, flow.id) for flow in self.flows.values() for target in chains_of(flow))
+        ways = ((way, flow) for flow in self.flows.values() for s in self.steps_of(flow.id) for way in exits(flow, s))
+        return _by_field((way.flow, flow.id) for way, flow in ways if way.flow is not None)
 
     @cached_property
     def moves_by_template(self) -> bool:
@@ -115,11 +116,6 @@ class World:
 def asked_in(steps: Iterable[Step]) -> tuple[str, ...]:
     """The fields that these steps ask for."""
     return tuple(dict.fromkeys(slug for step in steps if isinstance(step, Collect) for slug in step.collect))
-
-
-def chains_of(flow: FlowPlan) -> tuple[str, ...]:
-    """The flows, ids or templates, to which the flow's steps lead."""
-    return tuple(dict.fromkeys(way.flow for step in flow.steps for way in exits(flow, step) if way.flow is not None))
 
 
 def _by_field(pairs: Iterator[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
