@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 from time import monotonic
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "progress_words"]
 
 _TERMINAL_SECONDS, _FILE_SECONDS = 0.5, 15.0
 

@@ -1,0 +1,319 @@
+"""`falai migrate`: rows of an old place become sessions of a new one, each once, whatever the other rows hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+
+from cli.old_rows import BAD, CASES, V4, adapter_rows, agrees, flow_ids, state_rows, table_of_states
+from cli.program import PATIENCE, Finished, command, falai
+from cli.stores import EARLY, filled, ids, loaded, session
+from falai.cli.migrate_places import same_place
+from falai.cli.migrate_progress import progress_words
+from falai.cli.migrate_rows import OldRow, blob_of, id_column
+
+GOOD = [case["sessionId"] for case in CASES]
+
+
+def _migrate(source: str | Path, target: str | Path, *arguments: str | Path) -> Finished:
+    return command("migrate", "--from", source, "--to", target, *arguments)
+
+
+def _check(new: Path, good: Sequence[str] = GOOD, *, bare_ids: bool = False) -> None:
+    assert sorted(ids(new)) == sorted(good)
+    for id in good:
+        found = loaded(new, id)
+        assert found is not None
+        assert agrees(found, bare_ids=bare_ids), id
+
+
+def _counts(done: Finished) -> dict[str, int]:
+    """What the program counted, by kind."""
+    lines = [line.strip().split("  ", 1) for line in done.out.splitlines() if line.startswith("    ")]
+    return {kind: int(count.replace(",", "")) for count, kind in lines}
+
+
+# --- what is read -------------------------------------------------------------------------------
+
+
+def test_states_in_a_table(tmp_path: Path) -> None:
+    """Every fixture of 3.x becomes the session that it must become, and the bad row is told of."""
+    old, new = table_of_states(tmp_path / "old.db"), tmp_path / "new.db"
+    done = falai("migrate", "--from", old, "--to", new, "--flow-ids", flow_ids(tmp_path))
+    assert done.code == 1, done.err
+    assert f'session "{BAD}": data is missing' in done.err
+    counts = _counts(done)
+    assert (counts["rows"], counts["no session"]) == (len(GOOD) + 1, 1)
+    assert counts["3.x, a flow under way"] + counts["3.x, at rest"] == len(GOOD)
+    _check(new)
+
+
+def test_rows_of_the_adapters(tmp_path: Path) -> None:
+    """Columns in snake case, or folded by the database, with JSON text in them (G-31)."""
+    for spelling in (str, lambda name: name.replace("_", "")):
+        old, new = tmp_path / f"old{len(spelling('a_'))}.db", tmp_path / f"new{len(spelling('a_'))}.db"
+        with closing(sqlite3.connect(old)) as db, db:
+            names = [spelling(name) for name in ("id", "current_flow", "current_step", "collected_data", "version")]
+            db.execute(f"CREATE TABLE agent_sessions ({', '.join(names)})")
+            for row in adapter_rows():
+                row["collected_data"] = json.dumps(row["collected_data"])
+                db.execute("INSERT INTO agent_sessions VALUES (?, ?, ?, ?, ?)", list(row.values()))
+        done = _migrate(old, new, "--flow-ids", flow_ids(tmp_path))
+        assert done.code == 1
+        _check(new, bare_ids=True)
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    """Rows of any database, an object a line; what is none is told of by its place."""
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.db"
+    lines = [json.dumps({"session_id": id, "state": state}) for id, state in state_rows()]
+    old.write_text("\n".join([*lines[:2], "", "no json", *lines[2:], json.dumps({"n": 1})]))
+    done = _migrate(old, new, "--flow-ids", flow_ids(tmp_path))
+    assert (done.code, _counts(done)["no session"]) == (1, 3)
+    assert "the line that ends at byte" in done.err
+    _check(new)
+
+
+def test_v4_rows_pass_as_they_are(tmp_path: Path) -> None:
+    """From one v4 store into another; only the version counts anew."""
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    filled(old, session("s1"))
+    row = (V4["id"], V4["version"], json.dumps(V4), EARLY, EARLY)
+    damaged = ("s9", 2, session("s9").to_json(), EARLY, EARLY)
+    with closing(sqlite3.connect(old)) as db, db:
+        db.executemany("INSERT INTO agent_sessions VALUES (?, ?, ?, ?, ?)", [row, damaged])
+    done = _migrate(old, new)
+    assert (done.code, _counts(done)) == (1, {"v4": 2, "no session": 1, "rows": 3})
+    assert "the row has the version 2, the blob 0" in done.err
+    assert loaded(new, "s1") == loaded(old, "s1")
+    found = loaded(new, V4["id"])
+    assert found is not None
+    assert agrees(found)
+
+
+def test_a_row_is_found_by_its_columns() -> None:
+    """The id stands in `id`, else `session_id` in any spelling, else `_id`; without one the place is refused."""
+    assert id_column(["x", "session_id", "id"], "t") == "id"
+    assert id_column(["_id", "sessionid"], "t") == "sessionid"
+    assert id_column(["_id", "x"], "t") == "_id"
+    with pytest.raises(ValueError, match="the table t has no column id or session_id; it has x, y"):
+        id_column(["x", "y"], "the table t")
+
+
+@pytest.mark.parametrize(
+    ("values", "blob"),
+    [
+        ('{"data": {}}', {"data": {}}),
+        ({"blob": '{"data": {}}', "id": "s1"}, {"data": {}}),
+        ({"State": {"data": {}}}, {"data": {}}),
+        ({"data": '{"n": 1}', "flow_history": "[]", "current_flow": "f"}, {"data": {"n": 1}, "flowHistory": [], "currentFlow": "f"}),
+        ({"data": "{}", "currentFlow": '{"id": "f"}'}, {"data": {}, "currentFlow": {"id": "f"}}),
+        ({"data": "{", "currentflow": "[f"}, {"data": "{", "currentFlow": "[f"}),
+        ({"data": None, "collected_data": b'{"data": {}}'}, {"collectedData": '{"data": {}}'}),
+        ({"data": "{}", "metadata": "null"}, {"data": {}, "metadata": None}),
+    ],
+)  # fmt: skip
+def test_what_a_row_holds(values: Any, blob: Any) -> None:
+    """Columns in any spelling, JSON text or objects, one column for all or one for each part."""
+    assert blob_of(OldRow("s1", values)) == blob
+
+
+# --- once, and no more --------------------------------------------------------------------------
+
+
+def test_running_it_again_changes_nothing(tmp_path: Path) -> None:
+    """A session that the new system has touched stays as it is."""
+    old, new = table_of_states(tmp_path / "old.db"), tmp_path / "new.db"
+    _migrate(old, new)
+    with closing(sqlite3.connect(new)) as db, db:
+        db.execute("UPDATE agent_sessions SET updated_at = 'touched'")
+    done = _migrate(old, new)
+    assert _counts(done) == {"there already": len(GOOD), "no session": 1, "rows": len(GOOD) + 1}
+    with closing(sqlite3.connect(new)) as db, db:
+        assert db.execute("SELECT DISTINCT updated_at FROM agent_sessions").fetchall() == [("touched",)]
+
+
+def test_a_conversation_that_began_in_the_new_place_wins(tmp_path: Path) -> None:
+    """Though the old place has one of the same id."""
+    old, new = table_of_states(tmp_path / "old.db"), filled(tmp_path / "new.db", session(GOOD[0]))
+    assert _counts(_migrate(old, new))["there already"] == 1
+    assert loaded(new, GOOD[0]) == loaded(filled(tmp_path / "same.db", session(GOOD[0])), GOOD[0])
+
+
+def test_the_old_place_is_not_changed(tmp_path: Path) -> None:
+    """Not a byte of it, and no file beside it."""
+    old = table_of_states(tmp_path / "old.db")
+    before = old.read_bytes()
+    _migrate(old, tmp_path / "new.db")
+    assert old.read_bytes() == before
+    assert sorted(file.name for file in tmp_path.glob("old*")) == ["old.db"]
+
+
+def _many(path: Path, count: int) -> Path:
+    state = json.dumps({"data": {"note": "words " * 400}, "currentFlow": {"id": "lead"}})
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE agent_sessions (id TEXT PRIMARY KEY, state TEXT)")
+        db.executemany("INSERT INTO agent_sessions VALUES (?, ?)", ((f"s{n:05}", state) for n in range(count)))
+    return path
+
+
+def test_ctrl_c_says_where_to_go_on(tmp_path: Path) -> None:
+    """The program ends with 130; with the position that it prints the rest is moved, and nothing twice."""
+    old, new = _many(tmp_path / "old.db", 6_000), filled(tmp_path / "new.db")
+    with subprocess.Popen(
+        [sys.executable, "-m", "falai.cli", "migrate", "--from", str(old), "--to", str(new)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
+    ) as process:  # fmt: skip
+        while len(ids(new)) < 300 and process.poll() is None:
+            sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out.startswith("Stopped:")) == (130, True), err
+    after = err.split("--after ")[1].split()[0]
+    moved = len(ids(new))
+    done = _migrate(old, new, "--after", after)
+    assert done.code == 0
+    assert 0 < moved < 6_000
+    assert len(ids(new)) == 6_000
+    assert _counts(done)["rows"] <= 6_000 - moved + 100
+
+
+def test_ten_thousand_rows_take_no_more_memory_than_a_page(tmp_path: Path) -> None:
+    """Rows are read, moved and forgotten; these have more than 24 MB of text."""
+    old, new = _many(tmp_path / "old.db", 10_000), tmp_path / "new.db"
+    tracemalloc.start()
+    try:
+        done = _migrate(old, new)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (done.code, _counts(done)["rows"]) == (0, 10_000)
+    assert peak < 10_000_000
+
+
+# --- a dry run ----------------------------------------------------------------------------------
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    """It counts by kind, and says which flows there are and what becomes of their ids."""
+    old, new, flows = table_of_states(tmp_path / "old.db"), tmp_path / "new.db", tmp_path / "flows.json"
+    flows.write_text(json.dumps({"join": "lead", "gone": "x"}))
+    done = _migrate(old, new, "--dry-run", "--flow-ids", flows)
+    assert done.code == 1
+    assert not new.exists()
+    assert done.out.startswith("What would happen, nothing was written:\n")
+    assert "of the flow join, which becomes lead" in done.out
+    assert "of the flow welcome, which keeps its id" in done.out
+    assert "the map has gone, which no row names" in done.out
+
+
+def test_a_dry_run_looks_at_the_new_place(tmp_path: Path) -> None:
+    """What is there already is counted; a place that cannot be looked at is told of, and not changed."""
+    old, new = table_of_states(tmp_path / "old.db"), filled(tmp_path / "new.db", session(GOOD[0]))
+    assert _counts(_migrate(old, new, "--dry-run"))["there already"] == 1
+    assert ids(new) == [GOOD[0]]
+    with closing(sqlite3.connect(tmp_path / "empty.db")) as db, db:
+        db.execute("CREATE TABLE other (id)")
+    done = _migrate(old, tmp_path / "empty.db", "--dry-run")
+    assert done.err.count("no such table: agent_sessions") == 1
+    assert "there already" not in done.out
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("a.db", "sqlite:///a.db", True),
+        ("a.db", "./a.db", True),
+        ("sqlite:///a.db?table=old", "a.db", False),
+        ("sqlite:///a.db?table=Agent_Sessions", "a.db", True),
+        ("sqlite+aiosqlite:///a.db", "a.db", True),
+        ("postgresql://u:p@localhost/x", "postgres://v@127.0.0.1:5432/x?sslmode=disable", True),
+        ("postgresql+asyncpg://localhost/x", "postgresql://localhost/x", True),
+        ("postgresql://localhost/x?table=a.b", "postgresql://localhost/x", False),
+        ("postgresql://localhost/x", "postgresql://localhost:5433/x", False),
+        ("redis://localhost", "redis://localhost:6379/0", True),
+        ("redis://localhost", "redis://localhost/1", False),
+        ("redis://localhost?prefix=a:", "redis://localhost", False),
+        ("redis://localhost?ttl=0", "rediss://localhost", True),
+        ("mongodb://localhost/x", "mongodb://localhost/x?collection=agent_sessions", True),
+        ("a.db", "a.jsonl", False),
+    ],
+)
+def test_two_urls_of_one_place(one: str, other: str, same: bool) -> None:
+    """Spellings, credentials, drivers and default ports make no other place; table, prefix and database do."""
+    assert same_place(one, other) is same
+
+
+def test_one_place_is_refused(tmp_path: Path) -> None:
+    """A migration needs two (P-72)."""
+    old = table_of_states(tmp_path / "old.db")
+    done = _migrate(old, f"sqlite:///{old}")
+    assert (done.code, "the same place" in done.err) == (2, True)
+    assert _migrate(old, f"sqlite:///{old}?table=new", "--flow-ids", flow_ids(tmp_path)).code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "an object of old ids and new ids"),
+        ('{"a": "", "b": "x", "c": 5}', '"c" leads to 5'),
+    ],
+)
+def test_a_map_that_is_none(tmp_path: Path, text: str, words: str) -> None:
+    """It is refused before anything is moved, with all that is wrong (G-27)."""
+    old, flows = table_of_states(tmp_path / "old.db"), tmp_path / "flows.json"
+    flows.write_text(text)
+    done = _migrate(old, tmp_path / "new.db", "--flow-ids", flows)
+    assert (done.code, words in done.err) == (2, True), done.err
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_places_that_cannot_be_used(tmp_path: Path) -> None:
+    """Each is named in words, and the exit code is 2."""
+    old = table_of_states(tmp_path / "old.db", table="sessions")
+    new = tmp_path / "new.db"
+    for source, words in [
+        (tmp_path / "none.db", "there is no file"),
+        (old, "no such table: agent_sessions"),
+        (f"sqlite:///{old}?table=a-b", "a table's name"),
+        ("memory:", "rows are read from"),
+        ("ftp://u:secret@host/x", "rows are read from"),
+    ]:
+        done = _migrate(source, new)
+        assert (done.code, words in done.err) == (2, True), done.err
+        assert "secret" not in done.err
+    assert _migrate(f"sqlite:///{old}?table=sessions", "ftp://u:secret@host/x").code == 2
+
+
+def test_a_blank_id_of_a_signal_is_a_bad_row(tmp_path: Path) -> None:
+    """Without a map such an id leads to itself, which is the id of no flow: the row is told of, the others move."""
+    old = tmp_path / "old.jsonl"
+    bad = {"id": "s1", "data": {}, "signals": {"triggers": {" ": {}}}}
+    old.write_text(f'{json.dumps(bad)}\n{{"id": "s2", "data": {{}}}}\n{{"id": " ", "data": {{}}}}\n')
+    done = _migrate(old, tmp_path / "new.db")
+    assert (done.code, ids(tmp_path / "new.db")) == (1, ["s2"])
+    assert 'session s1: flow_id_of(" ")' in done.err
+
+
+def test_progress_in_words() -> None:
+    """How many, how fast, and how long it will take when that can be told."""
+    assert progress_words(1200, 10_000, 3.0) == "1,200 of 10,000 rows, 400 a second, 0:00:22 left"
+    assert progress_words(1200, None, 3.0) == "1,200 rows, 400 a second"
+    assert progress_words(0, 10, 0.0) == "0 of 10 rows, 0 a second"
+    assert progress_words(12, 10, 1.0) == "12 of 10 rows, 12 a second, 0:00:00 left"
