@@ -271,16 +271,26 @@ def test_the_agents_of_the_conformance_set(tmp_path: Path, file: Path):
 @pytest.mark.parametrize(
     ("name", "text", "line", "words"),
     [
-        ("a.json", '{"id":\n}', 1, "expecting value"),
+        ("a.json", '{"id":\n}', 1, "a value is missing here"),
         ("a.json", '{"id": "a",\n "id": "b"}', 1, 'the key "id" stands twice'),
         ("a.json", '{"a":\n NaN}', 1, "NaN is no JSON number"),
         ("a.json", '{"a":\n 1e999}', 1, "1e999 is no number that JSON can hold"),
+        ("a.json", '{"a": ' + "9" * 5000 + "}", None, "a number is too long to be read"),
         ("a.json", "[" * 100_000, None, "nested too deeply"),
-        ("a.json", "", 0, "expecting value"),
-        ("a.yaml", "id: a\n\tsteps: []\n", 1, "found character '\\t'"),
+        ("a.json", "", 0, "it is empty"),
+        ("a.json", '{"id": "a",\n // a\n}', 1, "a name in double quotes is missing here"),
+        ("a.json", '{"id": "a"\n"steps": []}', 1, "a comma, or a closing bracket, is missing here"),
+        ("a.json", '{"id": "a"}\n{}', 1, "there is more behind the end"),
+        ("a.json", '{"id":\n"a', 1, "a text begins here and does not end"),
+        ("a.yaml", "id: a\n\tsteps: []\n", 1, "a tab stands where only spaces may"),
         ("a.yaml", "id: a\nid: b\n", 1, 'the key "id" stands twice'),
         ("a.yaml", "id: a\nsteps: !!set {}\n", 1, "the tag tag:yaml.org,2002:set is not of the core schema"),
-        ("a.yaml", "id: [a\n", 1, "expected ',' or ']'"),
+        ("a.yaml", "id: [a\n", 1, "a comma, or a closing bracket, is missing here"),
+        ("a.yaml", "id: a\nname: Note: this\n", 1, "a colon is not expected here"),
+        ("a.yaml", "id: a\nname: {{x}} y\n", 1, "this does not belong to what stands above"),
+        ("a.yaml", 'id: a\nname: "b\nsteps: []\n', 1, "a text begins here and does not end"),
+        ("a.yaml", "id: a\nsteps: []\n---\nid: b\n", 2, "a second document begins here"),
+        ("a.yaml", "id: a\nname: b\0\n", 1, "it holds a character that is no text"),
     ],
 )
 def test_a_broken_file_is_a_problem_with_its_place(tmp_path: Path, name: str, text: str, line: int | None, words: str):
@@ -293,15 +303,59 @@ def test_a_broken_file_is_a_problem_with_its_place(tmp_path: Path, name: str, te
         assert said["findings"][0]["range"]["start"]["line"] == line
 
 
+def test_a_file_that_is_not_in_utf_8(tmp_path: Path):
+    """The first byte that cannot be read is shown where it stands."""
+    path = tmp_path / "a.yaml"
+    path.write_bytes("id: a\nsteps:\n  - {id: x, say: Olá}\n".encode("latin-1"))
+    done = command("check", path)
+    assert (done.code, _marked(done)) == (1, ["\N{REPLACEMENT CHARACTER}"])
+    assert "it is not in UTF-8 (byte 0xe1).\n  Save it as UTF-8." in done.out
+
+
 @pytest.mark.parametrize(
-    "arguments", [["nowhere.json"], ["nowhere.py"], [], [AGENTS], [f"{AGENTS / 'broken.py'}:Agent"]]
+    ("arguments", "words"),
+    [
+        (["nowhere.json"], "there is no file nowhere.json"),
+        (["nowhere.py"], "there is no file nowhere.py"),
+        (["nowhere/"], "there is no file or folder nowhere/"),
+        (["nowhere"], "there is no module nowhere"),
+        (["x" * 300], "cannot be looked at: File name too long"),
+        ([Path(__file__).parents[2] / "Makefile"], "is no file of flows: the name of one ends in"),
+        ([], "Missing argument"),
+        ([AGENTS], "has no flow files"),
+        ([f"{AGENTS / 'broken.py'}:Agent"], "raised TypeError"),
+    ],
 )
-def test_what_is_not_there(arguments: list[Any]):
+def test_what_is_not_there(arguments: list[Any], words: str):
     """Exit code 2, and words."""
     done = command("check", *arguments)
-    assert done.code == 2
-    assert "Error: " in done.err
+    assert (done.code, words in done.err) == (2, True), done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def f(:\n", "shop.py cannot be read as Python: invalid syntax\n  in "),
+        ("import no_such_thing\n", "shop.py imports no_such_thing, and there is no such module"),
+        ("import sys\nsys.exit(0)\n", "shop.py ends the program (exit code 0)\n  in "),
+        ("def agent(x): ...\n", "missing 1 required positional argument: 'x'\n"),
+    ],
+)
+def test_python_that_cannot_be_loaded(tmp_path: Path, text: str, words: str):
+    """Exit code 2, and the author's own line if there is one; a module that ends the program passes no check."""
+    done = command("check", _write(tmp_path, "shop.py", text))
+    assert (done.code, words in done.err) == (2, True), done.err
+    assert "loading.py" not in done.err
+
+
+def test_what_a_module_prints_is_no_result(tmp_path: Path):
+    """It goes to standard error, so that the JSON can be read."""
+    path = _write(
+        tmp_path, "shop.py", "print('hello')\nfrom falai import Flow, Say\nagent = [Flow('f', steps=[Say('a', 'b')])]\n"
+    )
+    done = command("check", path, "--json")
+    assert (json.loads(done.out)["problems"], done.err) == (0, "hello\n")
 
 
 def test_an_agent_that_is_none(tmp_path: Path):

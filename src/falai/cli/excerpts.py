@@ -19,7 +19,7 @@ _TAB = " " * 4
 
 
 def excerpt(place: Located, style: str, width: int) -> list[Text]:
-    """Two lines, the text and the mark below it; none where the file has no such line.
+    """Two lines, the text and the mark below it; none where the file has no such line, or nothing in it.
 
     `width` is that of the screen in cells.
     """
@@ -28,6 +28,8 @@ def excerpt(place: Located, style: str, width: int) -> list[Text]:
     if span.line > len(lines):
         return []
     line = lines[span.line - 1]
+    if not line.strip():
+        return []
     end = span.end_column if span.end_line == span.line else len(line) + 1
     gutter = f"{span.line:>6} │ "
     before, marked, after = _window(

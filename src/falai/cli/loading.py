@@ -11,6 +11,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -61,7 +62,8 @@ def load_agent(target: str) -> Loaded:
 def load_named(target: str) -> Named:
     """What `target` names, whatever it is; `None` when the module has nothing of that name.
 
-    Raises `LoadError`. Its cause is the `FlowConfigurationError` when the agent was refused.
+    What a module prints goes to standard error: standard output is the command's own. Raises
+    `LoadError`; its cause is the `FlowConfigurationError` when the agent was refused.
     """
     place, attribute = _split(target)
     module = _loading(place, lambda: _module(place))
@@ -97,15 +99,20 @@ def _module(place: str) -> ModuleType:
 def _loading(place: str, load: Callable[[], Any]) -> Any:
     """What `load` gives, or what went wrong in the author's code, in words."""
     try:
-        return load()
+        with redirect_stdout(sys.stderr):
+            return load()
     except LoadError:
         raise
     except FlowConfigurationError as error:
         raise LoadError(_problems(place, error)) from error
     except ModuleNotFoundError as error:
-        raise LoadError(f"{place}: there is no module {error.name}. Name a module, or a file ending in .py") from error
+        raise LoadError(_no_module(place, error)) from error
+    except SyntaxError as error:
+        raise LoadError(_no_python(place, error)) from error
+    except SystemExit as error:  # else its code would be the command's: a check that has passed
+        raise LoadError(f"{place} ends the program (exit code {error.code}){_last_line(error)}") from error
     except Exception as error:
-        raise LoadError(f"{place} raised {type(error).__name__}: {words_of(error)}\n{_last_line(error)}") from error
+        raise LoadError(f"{place} raised {type(error).__name__}: {words_of(error)}{_last_line(error)}") from error
 
 
 def _problems(place: str, error: FlowConfigurationError) -> str:
@@ -118,9 +125,22 @@ def _is_agent(value: object) -> TypeGuard[Agent[Any]]:
     return isinstance(value, Agent)
 
 
-def _last_line(error: Exception) -> str:
+def _no_module(place: str, error: ModuleNotFoundError) -> str:
+    if place.endswith(".py") or not f"{place}.".startswith(f"{error.name}."):
+        return f"{place} imports {error.name}, and there is no such module. Install it, or correct its name"
+    kind = "file or folder" if "/" in place else "module"
+    return f"there is no {kind} {place}. Name a module, or a file ending in .py"
+
+
+def _no_python(place: str, error: SyntaxError) -> str:
+    line = f"\n  in {error.filename}, line {error.lineno}: {(error.text or '').strip()}" if error.lineno else ""
+    return f"{place} cannot be read as Python: {error.msg}{line}"
+
+
+def _last_line(error: BaseException) -> str:
+    """Where the author's code raised; nothing when that was not in it."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"  in {frame.filename}, line {frame.lineno}: {frame.line}"
+    return "" if frame.filename == __file__ else f"\n  in {frame.filename}, line {frame.lineno}: {frame.line}"
 
 
 def _no_agent(place: str, attribute: str, module: ModuleType) -> str:

@@ -6,9 +6,7 @@ read is a problem of its source, so that the others are still looked at. Nothing
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +19,7 @@ from falai.cli.documents import SCHEMA, agent_options, has_flows, is_agent, is_f
 from falai.cli.loading import LoadError, Named, load_named
 from falai.cli.pyplaces import PythonPlaces, modules_beside
 from falai.cli.spots import Located, RefusedError, Span, Spot, json_spots, key_span_of, span_of, spot_at, yaml_spots
+from falai.cli.unreadable import point, unreadable
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.build import AgentOptions, examine
 from falai.flow.definition import Flow
@@ -34,7 +33,6 @@ from falai.session.jsontext import is_list, is_object
 __all__ = ["Source", "load_owner", "load_sources"]
 
 _READERS = {".json": read_json, ".yaml": read_yaml, ".yml": read_yaml}
-_YAML_PLACE = re.compile(r"line (\d+), column (\d+): ")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +79,7 @@ class Source:
             spanned = key_span_of if finding.code == "unlisted-property" else span_of
             return Located(self.file, self.text, spanned(self.text, spot_at(self._spots, finding.path)))
         if Path(self.file).suffix in _READERS:
-            return Located(self.file, self.text, _point(1, 1))
+            return Located(self.file, self.text, point(1, 1))
         return self._python.find(finding.where)
 
     @cached_property
@@ -113,12 +111,18 @@ def load_sources(targets: Sequence[str], agent: str | None = None) -> list[Sourc
 
 def _sources(target: str) -> Iterator[Source]:
     path = Path(target)
-    if path.is_dir():
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except OSError as error:  # a folder around it is closed, or the name is too long
+        raise LoadError(f"{target} cannot be looked at: {error.strerror}") from error
+    if is_folder:
         yield from _folder(target, path)
     elif path.suffix in _READERS:
-        if not path.is_file():
+        if not is_file:
             raise LoadError(f"there is no file {target}")
         yield _read(target)
+    elif is_file and path.suffix != ".py":
+        raise LoadError(f"{target} is no file of flows: the name of one ends in .py, .json, .yaml or .yml")
     else:
         yield _python(target)
 
@@ -142,7 +146,9 @@ def _read(target: str) -> Source:
     """The source of a JSON or YAML file. Raises `LoadError` when YAML cannot be read here at all."""
     path, text = Path(target), ""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        raw = path.read_bytes()
+        text = _lines(raw.decode("utf-8-sig", "replace"))
+        raw.decode("utf-8-sig")
         content = _READERS[path.suffix](text)
         if path.suffix == ".json":
             json_spots(text)
@@ -151,6 +157,11 @@ def _read(target: str) -> Source:
     except (OSError, ValueError, RecursionError, RefusedError) as error:
         return _broken(target, text, error)
     return _document(target, text, content)
+
+
+def _lines(text: str) -> str:
+    """The text with the line breaks that Python reads from any of the three kinds."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _document(target: str, text: str, content: Any) -> Source:
@@ -196,42 +207,8 @@ def _checked(options: AgentOptions) -> AgentPlan | None:
 
 
 def _broken(target: str, text: str, error: Exception) -> Source:
-    what, span = _why(text, error)
-    problem = Problem("unreadable", "file", f"it cannot be read: {what}", "Repair it; nothing else of it was checked")
+    problem, span = unreadable(text, error)
     return Source(target=target, file=target, text=text, problems=(problem,), broken_at=span)
-
-
-def _why(text: str, error: Exception) -> tuple[str, Span | None]:
-    """What is wrong in a text that cannot be read, and where."""
-    match error:
-        case json.JSONDecodeError():
-            return error.msg[:1].lower() + error.msg[1:], _point(error.lineno, error.colno)
-        case RecursionError():
-            return "it is nested too deeply", None
-        case OSError():
-            return error.strerror or str(error), None
-        case _ if (mark := getattr(error.__cause__, "problem_mark", None)) is not None:
-            said = [getattr(error.__cause__, part, None) for part in ("context", "problem")]
-            return ", ".join(part for part in said if part), _point(mark.line + 1, mark.column + 1)
-        case _ if (placed := _YAML_PLACE.match(str(error))) is not None:
-            return str(error)[placed.end() :], _point(int(placed[1]), int(placed[2]))
-        case _:
-            return str(error), _refused_at(text)
-
-
-def _refused_at(text: str) -> Span | None:
-    """Where the first thing stands that a JSON text may not have; `None` when that is not what is wrong."""
-    try:
-        json_spots(text)
-    except RefusedError as error:
-        return span_of(text, Spot(error.start, error.end))
-    except (ValueError, IndexError, RecursionError):
-        return None
-    return None
-
-
-def _point(line: int, column: int) -> Span:
-    return Span(line, column, line, column + 1)
 
 
 # --- Python ------------------------------------------------------------------------------------
