@@ -22,6 +22,8 @@ from strategies_flow import from_schema
 
 PLAN = desk().plan
 NAMES = Registries.of(PLAN)
+CUT = json.dumps(NULLS)[:-40]
+DEEP = f'{{"id": "x", "steps": [], "ui": {"[" * 600}{"]" * 600}}}'
 
 
 async def _draft(model: ScriptedModel, **given: Any) -> Draft:
@@ -154,7 +156,9 @@ async def test_prose_and_fences_around_the_flow(text: str) -> None:
     assert (await _draft(ScriptedModel({"flow": [text.replace("{}", json.dumps(NULLS, indent=1))]}))).spec == GOOD
 
 
-@pytest.mark.parametrize("garbled", ["", "{", '{"id": "x", "steps": [', "[1, 2]", "null", '{"steps": {}}', "[[" * 9000])
+@pytest.mark.parametrize(
+    "garbled", ["", "{", '{"id": "x", "steps": [', "[1, 2]", "null", '{"steps": {}}', "[[" * 9000, DEEP, CUT]
+)
 async def test_garbled_answers_are_told_and_repaired(garbled: str) -> None:
     """No answer breaks the drafting."""
     draft = await _draft(ScriptedModel({"flow": [garbled, GOOD]}))
@@ -169,12 +173,36 @@ async def test_an_answer_without_end_is_shown_in_part() -> None:
     assert len(model.calls[1].prompt) < len(model.calls[0].prompt) + 13_000
 
 
-async def test_an_answer_that_was_cut_off_is_called_so() -> None:
-    """The model hears that it wrote too much, not that it wrote no JSON."""
-    cut = ModelReply(message='{"id": "x", "ste', finish_reason="length")
-    model = ScriptedModel({"flow": [cut, GOOD]})
-    await _draft(model)
+@pytest.mark.parametrize("text", ['{"id": "x", "ste', CUT])
+async def test_an_answer_that_was_cut_off_is_called_so(text: str) -> None:
+    """The model hears that it wrote too much, and sees all of it: a piece that is whole is no flow."""
+    model = ScriptedModel({"flow": [ModelReply(message=text, finish_reason="length"), GOOD]})
+    draft = await _draft(model)
     assert "cut off" in model.calls[1].prompt
+    assert draft.attempts[0].answer == text
+    assert text in model.calls[1].prompt
+
+
+async def test_what_no_json_can_hold_is_left_out() -> None:
+    """A number without end is nothing, as everywhere in JSON."""
+    text = json.dumps({**GOOD, "steps": [{**GOOD["steps"][0], "ui": {"x": 1}}, *GOOD["steps"][1:]]})
+    draft = await _draft(ScriptedModel({"flow": [text.replace('"x": 1', '"x": 1e999')]}))
+    assert draft.spec["steps"][0] == {**GOOD["steps"][0], "ui": {}}
+
+
+async def test_warnings_are_those_of_the_flow_that_is_handed_over() -> None:
+    """The model hears of a property that has no meaning, for it may have meant another; the draft is without it."""
+    model = ScriptedModel({"flow": [{**GOOD, "clear_on_start": ["title"]}] * 2})
+    draft = await _draft(model)
+    assert "Did you mean clearOnStart?" in model.calls[1].prompt
+    assert (draft.spec, draft.warnings) == (GOOD, [])
+
+
+async def test_a_request_with_half_a_character_can_be_sent() -> None:
+    """What no server can be sent becomes U+FFFD."""
+    model = ScriptedModel({"flow": [GOOD]})
+    await draft_flow(model, "ol\udce1", PLAN)
+    assert "ol\ufffd" in model.calls[0].prompt
 
 
 async def test_a_provider_s_failure_goes_out() -> None:

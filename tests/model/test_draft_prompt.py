@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falai import Field
 from falai.flow import flow_spec_schema, validate_flow
 from falai.model import ModelReply, draft_flow
 from falai.model.drafting.guide import EXAMPLE, GUIDE
@@ -78,6 +79,15 @@ async def test_what_each_name_is_for() -> None:
         "- person: A person; Hands over.",
     ):
         assert f"{line}\n" in prompt
+
+
+async def test_which_field_knows_how_to_ask() -> None:
+    """What the check of a collect step goes by: a wording for other models, or a blank one, is none (W2)."""
+    fields = {"a": Field(str, ask=" "), "b": Field(str, question="B?"), "c": Field(str, ask="Ask for c.")}
+    model = ScriptedModel({"flow": [{"id": "a", "name": "A", "steps": []}]})
+    await draft_flow(model, "x", desk(fields=fields, actions=[]).plan)
+    told = [line for line in model.calls[0].prompt.splitlines() if "knows how to ask" in line]
+    assert told == ["- c (string): Ask for c. [knows how to ask]"]
 
 
 async def test_sections_without_a_name_are_left_out() -> None:

@@ -6,23 +6,27 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from falai.errors import FlowConfigurationError, Problem
+from falai.errors import Problem
 from falai.flow.analysis import analyse
-from falai.flow.places import Finding, Notice, Wire, flow_place, is_object
+from falai.flow.places import Finding, Notice, Wire, flow_place, is_list, is_object
 from falai.flow.plan import FlowPlan
 from falai.flow.spec import check_flow
 from falai.flow.wire import flow_from_wire, to_wire
 from falai.model.drafting.naming import Naming
 from falai.model.lenient import salvage_json
 from falai.model.port import ModelReply
-from falai.session.jsontext import json_text, quoted
+from falai.session.jsontext import json_text, quoted, to_plain
 
 __all__ = ["Attempt", "judged"]
 
-_NO_OBJECT: Final = Problem("not-an-object", "flow", "the answer holds no JSON object", "Answer with the flow as JSON")
+_NO_FLOW: Final = Problem(
+    "not-an-object", "flow", "the answer holds no JSON object with steps", "Answer with the whole flow as JSON"
+)
 _CUT: Final = Problem(
     "not-an-object", "flow", "the answer was cut off at the limit of output tokens", "Write a shorter flow"
 )
+_MOST_LEVELS: Final = 100
+"""How deep an answer may be nested; far less than what anything that handles a flow can take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +49,9 @@ class Attempt:
 
 def judged(reply: ModelReply, names: Naming, taken: Collection[str]) -> Attempt:
     """What came of a call. Raises nothing: a model may write anything."""
-    spec = reply.structured if is_object(reply.structured) else salvage_json(reply.message)
+    spec = _flow_in(reply)
     if spec is None:
-        found: list[Finding] = [_CUT if reply.finish_reason == "length" else _NO_OBJECT]
+        found: list[Finding] = [_CUT if reply.finish_reason == "length" else _NO_FLOW]
     else:
         found = _findings(spec, names, taken)
     return Attempt(
@@ -58,11 +62,25 @@ def judged(reply: ModelReply, names: Naming, taken: Collection[str]) -> Attempt:
     )
 
 
-def _findings(spec: Mapping[str, Any], names: Naming, taken: Collection[str]) -> list[Finding]:
+def _flow_in(reply: ModelReply) -> Mapping[str, Any] | None:
+    """The flow in an answer, as plain data. An object without steps in a text is a piece of one that was cut off."""
+    found: Any = reply.structured if is_object(reply.structured) else salvage_json(reply.message)
+    if found is None or (found is not reply.structured and "steps" not in found):
+        return None
     try:
-        wire = to_wire(spec)
-    except FlowConfigurationError as error:  # it is nested without end
-        return list(error.problems)
+        plain = to_plain(found)
+    except TypeError:
+        return None
+    return plain if _levels(plain) <= _MOST_LEVELS else None
+
+
+def _levels(value: Any) -> int:
+    parts = value.values() if is_object(value) else value if is_list(value) else ()
+    return 1 + max(map(_levels, parts), default=0)
+
+
+def _findings(spec: Mapping[str, Any], names: Naming, taken: Collection[str]) -> list[Finding]:
+    wire = to_wire(spec)
     found = [*_taken(wire, taken), *check_flow(wire, _with_itself(wire, names))]
     if any(isinstance(finding, Problem) for finding in found):
         return found

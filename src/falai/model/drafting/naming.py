@@ -11,6 +11,7 @@ from falai.errors import FlowConfigurationError
 from falai.flow.definition import Condition
 from falai.flow.plan import AgentPlan, EventPlan, FieldPlan, FlowPlan, ParamPlan
 from falai.flow.registries import Registries, read_registries
+from falai.model.lenient import mend
 from falai.model.tasks import ActionTask, DraftTask, FieldTask, NameTask, ParamTask
 from falai.session.jsontext import is_object
 
@@ -36,7 +37,7 @@ class Naming:
         """What is asked of the model at first."""
         names = self.registries
         return DraftTask(
-            request=request,
+            request=mend(request),
             language=language or (self.plan.language if self.plan else None),
             fields=tuple(_field(slug, field) for slug, field in names.fields.items() if field),
             actions=tuple(_action(name, names) for name in names.actions),

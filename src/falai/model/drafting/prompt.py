@@ -58,7 +58,7 @@ def _language(language: str | None) -> str:
 
 
 def _field(field: FieldTask) -> str:
-    return f"- {field_line(field)}{_KNOWS if field.ask or field.question else ''}"
+    return f"- {field_line(field)}{_KNOWS if field.ask and field.ask.strip() else ''}"
 
 
 def _action(action: ActionTask) -> str:

@@ -27,6 +27,8 @@ __all__ = ["Draft", "draft_flow"]
 
 _OFTEN_MEANT: Final = frozenset({"host-start-only"})
 """Warnings that ask for no other flow: a model that mends them adds what nobody wanted."""
+_TAKEN_OUT: Final = "unlisted-property"
+"""The warning of what the conversion drops: a model is told, for it may have meant another; the draft is without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,8 @@ async def draft_flow(
     if best is None:
         last = work.attempts[-1]
         raise DraftError(last.problems, spec=last.spec, attempts=tuple(work.attempts))
-    return Draft(spec=to_spec(from_spec(best.spec or {})), notices=best.notices, attempts=tuple(work.attempts))
+    notices = tuple(notice for notice in best.notices if notice.code != _TAKEN_OUT)
+    return Draft(spec=to_spec(from_spec(best.spec or {})), notices=notices, attempts=tuple(work.attempts))
 
 
 class _Writing:
