@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.program import Finished, command, falai
+from cli.program import PATIENCE, Finished, command, falai
 from falai.cli.specfile import spec_text
 from falai.flow.documents import read_json, read_yaml
 from model.drafts import BAD, GOOD, NULLS, ODD, REQUEST
-from model.loopback import Answer, ChatServer, chat_server, cuts, fails, says
+from model.loopback import Answer, ChatServer, chat_server, cuts, fails, says, slow
 
 pytestmark = pytest.mark.servers
 
@@ -78,6 +82,69 @@ def test_the_request_may_come_from_standard_input(agent: Path) -> None:
         )
     assert done.code == 0, done.err
     assert "Olá\nlivro" in server.requests[0]["messages"][1]["content"]
+
+
+_PROGRAM = (sys.executable, "-m", "falai.cli", "draft")
+_ENV = {**os.environ, "OPENAI_API_KEY": "made-up", "PYTHONIOENCODING": "utf-8:strict"}
+
+
+def _asking(agent: Path, server: ChatServer) -> list[str]:
+    return [*_PROGRAM, REQUEST, "--agent", str(agent), "--model", "openai:any", "--base-url", server.base_url]
+
+
+@pytest.mark.parametrize(("typed", "told"), [(b"ol\xe1", "not in UTF-8"), (b" \n", "is blank"), (None, "is blank")])
+def test_what_is_no_request_on_standard_input(typed: bytes | None, told: str) -> None:
+    """Bytes that are no UTF-8, nothing, and an input that is closed: in words, before a call."""
+    program = [*_PROGRAM, "-", "--model", "openai:any"]
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh", *program]
+    done = subprocess.run(
+        closed if typed is None else program, input=typed, capture_output=True, env=_ENV, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 2
+    assert told in done.stderr.decode()
+
+
+def test_a_file_gets_all_characters(agent: Path) -> None:
+    """JSON is UTF-8, whatever the locale says."""
+    flow = {**GOOD, "name": "Livro 📚"}
+    with _serving([flow]) as server:
+        done = subprocess.run(
+            _asking(agent, server), capture_output=True, env={**_ENV, "PYTHONIOENCODING": "latin-1"}, timeout=PATIENCE,
+            check=False,
+        )  # fmt: skip
+    assert json.loads(done.stdout) == flow
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_what_cannot_be_written_is_not_lost(agent: Path) -> None:
+    """It has cost a call: it is shown, and the exit code says that it is not where it should be."""
+    with _serving([GOOD]) as server, Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            _asking(agent, server), stdout=full, stderr=subprocess.PIPE, env=_ENV, timeout=PATIENCE, check=False
+        )
+    assert done.returncode == 2
+    assert b'"hold-book"' in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_what_is_stopped_keeps_what_there_is(agent: Path) -> None:
+    """Ctrl-C shows the attempt that was judged already."""
+    with chat_server([says(json.dumps(BAD)), slow(says(json.dumps(GOOD)), PATIENCE)]) as server:
+        process = subprocess.Popen(
+            _asking(agent, server),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_ENV,
+            text=True,
+            encoding="utf-8",
+        )
+        assert process.stderr is not None
+        assert "Attempt 1: 3 problems" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (130, "")
+    assert "Stopped." in err
+    assert '"titel"' in err
 
 
 def test_each_attempt_is_told(agent: Path) -> None:

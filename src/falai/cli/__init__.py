@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 __all__ = ["main"]
 
@@ -23,4 +24,12 @@ def main() -> None:
         sys.exit(f'falai: the command line needs {" and ".join(missing)}. Install it: pip install "falai[cli]"')
     from falai.cli.command import cli  # needs what was just looked for
 
+    _write_all_characters()
     cli()
+
+
+def _write_all_characters() -> None:
+    """A file or a pipe gets UTF-8, as JSON has to be, whatever the locale says; a terminal shows what it can."""
+    stdout: Any = sys.stdout
+    if hasattr(stdout, "reconfigure"):
+        stdout.reconfigure(encoding=stdout.encoding if stdout.isatty() else "utf-8", errors="replace")

@@ -32,7 +32,7 @@ from falai.model.port import Model
 
 __all__ = ["DraftOptions", "run_draft"]
 
-WRITTEN, NONE_HOLDS, NOT_ASKED = 0, 1, 2
+WRITTEN, NONE_HOLDS, NOT_DONE, STOPPED = 0, 1, 2, 130
 
 _NO_MODEL = "name the model that writes, such as --model openai:gpt-5-mini; FALAI_MODEL says it for all commands"
 _LEXICAL = "the lexical model cannot write flows: name a language model, such as --model openai:gpt-5-mini"
@@ -64,10 +64,20 @@ def run_draft(options: DraftOptions) -> int:
     model = _model(options, owner)
     if options.out is not None and (why := why_not_written(options.out)):
         raise LoadError(why)
-    request = sys.stdin.read() if options.request == "-" else options.request
+    request = _typed() if options.request == "-" else options.request
     if not request.strip():
         raise LoadError('the request is blank: say what the flow is for, as in falai draft "books a visit"')
     return _Drafting(options, owner, model).run(request)
+
+
+def _typed() -> str:
+    """What comes on standard input, which is UTF-8 whatever the terminal's own encoding is."""
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # it is, where it was closed
+        return ""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LoadError("the request on standard input is not in UTF-8") from error
 
 
 def _model(options: DraftOptions, owner: Source | None) -> Model:
@@ -100,13 +110,17 @@ class _Drafting:
         except ProviderError as error:
             self._say(why_provider_failed(error), "bold red")
             self._keep_last()
-            return NOT_ASKED
+            return NOT_DONE
         except DraftError as error:
             self._failed(error)
             return NONE_HOLDS
-        self._hand_over(draft.spec)
+        except KeyboardInterrupt:
+            self._say("Stopped.", "bold red")
+            self._keep_last()
+            return STOPPED
+        code = WRITTEN if self._hand_over(draft.spec) else NOT_DONE
         self._show(draft)
-        return WRITTEN
+        return code
 
     async def _draft(self, request: str) -> Draft:
         try:
@@ -140,8 +154,8 @@ class _Drafting:
 
     # --- what came of it ------------------------------------------------------------------------
 
-    def _hand_over(self, spec: Mapping[str, Any]) -> None:
-        """The spec to where it is to go; where that fails, to standard output: it has cost a call."""
+    def _hand_over(self, spec: Mapping[str, Any]) -> bool:
+        """Whether the spec went where it is to go; if not it stands elsewhere, for it has cost a call."""
         out = self._options.out
         if out is not None:
             try:
@@ -150,9 +164,17 @@ class _Drafting:
                 self._say(f"{out} cannot be written: {error.strerror or error}. It comes here:", "bold red")
             else:
                 self._say(f"It is in {out}.", "bold")
-                return
-        sys.stdout.write(spec_text(spec))
-        sys.stdout.flush()
+                return True
+        try:
+            sys.stdout.write(spec_text(spec))
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever read it has gone
+            raise
+        except OSError as error:
+            self._say(f"Standard output cannot be written: {error.strerror or error}. It comes here:", "bold red")
+            self._say(spec_text(spec))
+            return False
+        return out is None
 
     def _show(self, draft: Draft) -> None:
         self._say(f"\n{draw(picture_of_flow(draft.spec))}")

@@ -142,7 +142,7 @@ def draft(
 
     REQUEST says in your words what the flow is to do; - reads that from standard input. The flow is
     checked, and what was found goes back to the model. The exit code is 0 when the flow holds, 1 when
-    none did, 2 when the model could not be asked.
+    none did, 2 when the model could not be asked or the flow not be written, 130 when it was stopped.
     """
     # Each command imports what it needs, so that --help is quick.
     from falai.cli.draft import DraftOptions, run_draft
