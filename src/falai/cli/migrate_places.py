@@ -19,9 +19,15 @@ from falai.cli.migrate_rows import OldPage
 __all__ = ["Address", "OldPlace", "old_place", "same_place", "split"]
 
 _FILES = (".db", ".sqlite", ".sqlite3")
-_PORTS = {"postgresql": 5432, "mysql": 3306, "redis": 6379, "mongodb": 27017}
-_FAMILIES = {"postgres": "postgresql", "rediss": "redis", "unix": "redis", "mariadb": "mysql"}
-_OPTIONS = ("table", "collection", "prefix", "ttl")
+_PORTS = {"postgresql": 5432, "mysql": 3306, "redis": 6379, "mongodb": 27017, "opensearch": 9200}
+_FAMILIES = {
+    "postgres": "postgresql",
+    "rediss": "redis",
+    "unix": "redis",
+    "mariadb": "mysql",
+    "opensearchs": "opensearch",
+}
+_OPTIONS = ("table", "collection", "index", "prefix", "ttl", "refresh")
 
 
 class OldPlace(Protocol):
@@ -47,8 +53,9 @@ class Address(NamedTuple):
 
     @property
     def table(self) -> str:
-        """The table, or collection."""
-        return self.options.get("table") or self.options.get("collection") or "agent_sessions"
+        """The table, collection or index."""
+        named = (self.options.get(name) for name in ("table", "collection", "index"))
+        return next(filter(None, named), "agent_sessions")
 
     @property
     def prefix(self) -> str:
