@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 from cli.old_rows import CASES, adapter_rows, agrees, flow_ids, state_rows, table_of_states
 from cli.program import Finished, command
+from falai.cli.migrate_mongo import MongoRows
+from falai.cli.migrate_places import split
 from falai.store import Store, store_from_url
 from servers.process import Server
 
@@ -199,3 +202,23 @@ def test_tables_by_another_driver(place: str, tmp_path: Path) -> None:
     _made(url, place, "TEXT")
     _round(f"{url}?table={place}", tmp_path / "new.db", tmp_path)
     assert command("migrate", "--from", url, "--to", tmp_path / "old.db").code == 2
+
+
+@pytest.mark.parametrize("own", [0, 100])
+async def test_a_position_in_mongodb(mongo_server: Server, place: str, own: int) -> None:
+    """Behind all texts come the ids that the database made itself: a run that goes on leaves none of them out."""
+    if own and "FALAI_TEST_MONGO_URL" not in os.environ:
+        pytest.skip("the stand-in has another order of ids than MongoDB")
+    url = mongo_server.url.rstrip("/") + f"/falai_test?collection={place}"
+    rows = MongoRows(split(url))
+    try:
+        await rows._documents.insert_many([{"_id": f"s{n:03}", "data": {}} for n in range(150)])
+        for n in range(own):
+            await rows._documents.insert_one({"sessionId": f"o{n:03}", "data": {}})
+        pages = [page async for page in rows.pages(None)]
+        rest = [page async for page in rows.pages(pages[0].after)]
+        assert [row.id for row in pages[0].rows] == [f"s{n:03}" for n in range(100)]
+        assert [row.id for page in rest for row in page.rows] == [row.id for page in pages[1:] for row in page.rows]
+        assert await rows.count() == 150 + own
+    finally:
+        await rows.close()

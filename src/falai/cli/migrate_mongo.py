@@ -30,10 +30,9 @@ class MongoRows:
         return await self._documents.estimated_document_count()
 
     async def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
-        from bson.json_util import dumps, loads
+        from bson.json_util import dumps, loads  # of the driver, an extra
 
-        # As an expression it compares ids of different types, too.
-        behind = {} if after is None else {"$expr": {"$gt": ["$_id", {"$literal": loads(after)}]}}
+        behind = {} if after is None else _behind(loads(after))
         rows: list[OldRow] = []
         async with self._documents.find(behind).sort("_id", 1).batch_size(_PAGE) as cursor:
             async for document in cursor:
@@ -45,3 +44,9 @@ class MongoRows:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _behind(last: Any) -> dict[str, Any]:
+    """Larger ids of the same type; and behind all texts stand the ids that the database makes itself."""
+    larger = {"_id": {"$gt": last}}
+    return {"$or": [larger, {"_id": {"$type": "objectId"}}]} if isinstance(last, str) else larger
