@@ -175,7 +175,11 @@ def test_closed_schemas_have_an_enforceable_form(schema: dict[str, Any]) -> None
         (_object({"e": _enum(300, 50)}), None),
         (_object({"e": _enum(300, 51)}), "an enum of 15300 characters, at most 15000 beyond 250 values"),
         (_object({"x" * 120_000: {"type": "string"}}), None),
-        (_object({"x" * 120_001: {"type": "string"}}), "120001 characters of names and enum values, at most 120000"),
+        (_object({"x" * 120_001: {"type": "string"}}), "120001 characters of names and values, at most 120000"),
+        (
+            _object({"c": {"type": "string", "const": "x" * 120_000}}),
+            "120001 characters of names and values, at most 120000",
+        ),
         (_object({"l": {"type": "array", "items": _nested(9)}}), None),
         (_object({"l": {"type": "array", "items": _nested(10)}}), "11 levels of nesting, at most 10"),
         (_object({"e": {"anyOf": [_enum(1001), {"type": "null"}]}}), "1001 enum values, at most 1000"),
@@ -198,6 +202,16 @@ def _agent(fields: int, actions: int) -> dict[str, Any]:
         "events": {"paid": {}} if actions else {},
         "conditions": {"vip": {}} if fields else {},
     }
+
+
+def test_actions_whose_names_look_alike_are_told_apart() -> None:
+    """A name is put into letters that every provider takes, and may then be that of another one."""
+    form = form_of(
+        flow_spec_schema({"actions": {name: {} for name in ("b__2", "b!", "b?", "b_", "b__3")}}), OPENAI, lists=True
+    )
+    assert form.why is None
+    firsts = [next(iter(step["properties"])) for step in form.schema["properties"]["steps"]["items"]["anyOf"]]
+    assert len(set(firsts)) == len(firsts) == 9
 
 
 SIZES = [(0, 0), (1, 1), (5, 3), (20, 10), (60, 10), (60, 30), (150, 40)]

@@ -41,7 +41,7 @@ class Offence(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How large a schema may be; `characters` are those of names and enum values together."""
+    """How large a schema may be; `characters` are those of names, enum values and constants together."""
 
     properties: int = 5_000
     depth: int = 10
@@ -295,7 +295,7 @@ def _beyond(schema: Schema, dialect: Dialect) -> Iterator[str]:
     for what, found, limit in (
         ("properties", size.properties, limits.properties),
         ("levels of nesting", size.depth(schema), limits.depth),
-        ("characters of names and enum values", size.characters, limits.characters),
+        ("characters of names and values", size.characters, limits.characters),
         ("enum values", size.enum_values, limits.enum_values),
     ):
         if found > limit:
@@ -335,8 +335,12 @@ class _Size:
             self.characters += sum(map(len, named)) if is_object(named) else 0
         self.properties += len(node["properties"]) if is_object(node.get("properties")) else 0
         values: Sequence[Any] = node["enum"] if is_list(node.get("enum")) else ()
-        length = sum(len(value) for value in values if isinstance(value, str))
+        length = _length(values)
         self.enum_values += len(values)
-        self.characters += length
+        self.characters += length + _length([node.get("const")])
         if len(values) > self._limits.long_enum:
             self.long_enum = max(self.long_enum, length)
+
+
+def _length(values: Sequence[Any]) -> int:
+    return sum(len(value) for value in values if isinstance(value, str))

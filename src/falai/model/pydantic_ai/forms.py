@@ -167,7 +167,8 @@ def _names(choices: Sequence[Schema], mark: str) -> list[str]:
         constants = [part["enum"] for part in choice.get("properties", {}).values() if len(part.get("enum", ())) == 1]
         words = [str(values[0]) for values in constants] or [str(len(names) + 1)]
         name = mark + re.sub(r"[^a-zA-Z0-9_-]+", "_", "_".join(words))[:40]
-        names.append(name if name not in names else f"{name}_{len(names) + 1}")
+        spellings = (name, *(f"{name}_{number}" for number in range(2, len(names) + 2)))
+        names.append(next(spelling for spelling in spellings if spelling not in names))
     return names
 
 
