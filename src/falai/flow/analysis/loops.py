@@ -7,7 +7,8 @@ An action may defer, so a loop with one is never called silent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 
 from falai.flow.analysis.facts import Facts
 from falai.flow.analysis.judging import Values, is_code, tested
@@ -215,20 +216,20 @@ def confirmations(facts: Facts) -> Iterator[Notice]:
     this one again, and on the way no function and no host condition decides. Clearing sets the count of
     asks back (F-8.6), so `maxAsks` never ends it. A branch that clears what any message may bring is let
     pass: there the customer says each time what shall be asked anew."""
+    unguarded = cache(partial(_unguarded, facts))
     for step in facts.flow.steps:
         for way in exits(facts.flow, step):
-            if way.step is None or facts.flow.positions[way.step] > facts.flow.positions[step.id]:
+            if way.step is None or facts.flow.positions[way.step] > facts.flow.positions[step.id] or _guarded(step):
                 continue
-            slugs = [slug for slug in dict.fromkeys(way.clear) if _asked_for_ever(facts, step, way, slug)]
-            if slugs:
-                yield _confirmation(facts, step, slugs)
+            slugs = [slug for slug in dict.fromkeys(way.clear) if _is_asked_anew(facts, way, slug)]
+            endless = [slug for slug in slugs if _comes_back(facts, unguarded, way.step, step.id, slug)]
+            if endless:
+                yield _confirmation(facts, step, endless)
 
 
-def _asked_for_ever(facts: Facts, step: Step, way: Exit, slug: str) -> bool:
+def _is_asked_anew(facts: Facts, way: Exit, slug: str) -> bool:
     field = facts.world.names.fields.get(slug)
-    if field is None or way.step is None or (way.branch is not None and field.mode != "asked"):
-        return False
-    return _comes_back(facts, way.step, step, slug)
+    return field is not None and (way.branch is None or field.mode == "asked")
 
 
 def _confirmation(facts: Facts, step: Step, slugs: list[str]) -> Notice:
@@ -239,13 +240,10 @@ def _confirmation(facts: Facts, step: Step, slugs: list[str]) -> Notice:
     return at_step(facts.flow, step).notice("endless-confirmation", what, fix, trail)
 
 
-def _comes_back(facts: Facts, start: str, end: Step, slug: str) -> bool:
+def _comes_back(facts: Facts, unguarded: Callable[[str], set[str]], start: str, end: str, slug: str) -> bool:
     """Whether the flow can go from `start` through a step that asks for `slug` to `end` without code deciding."""
-    if _guarded(end):
-        return False
-    asking = [s for s in facts.flow.steps if isinstance(s, Collect) and slug in s.collect]
-    behind_start = _unguarded(facts, start)
-    return any(s.id in behind_start and end.id in _unguarded(facts, s.id) for s in asking)
+    asking = [s.id for s in facts.flow.steps if isinstance(s, Collect) and slug in s.collect]
+    return any(step_id in unguarded(start) and end in unguarded(step_id) for step_id in asking)
 
 
 def _unguarded(facts: Facts, start: str) -> set[str]:
