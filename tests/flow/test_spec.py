@@ -369,7 +369,7 @@ def test_the_nodes_of_the_list_carry_a_description() -> None:
         *condition.values(), to_text, to_step["properties"]["clear"], to_flow["properties"]["flow"], collect["branches"],
         collect["prompt"], STEPS["prompt"]["properties"]["prompt"], collect["question"], collect["maxAsks"],
         STEPS["say"]["properties"]["say"], STEPS["wait"]["properties"]["wait"], wait, wait["properties"]["upTo"],
-        flow["instructions"]["items"]["properties"]["when"],
+        flow["instructions"]["items"]["properties"]["when"], *(own["properties"]["id"] for own in STEPS.values()),
     ]  # fmt: skip
     assert all(node.get("description") for node in carriers)
 
