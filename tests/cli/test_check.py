@@ -394,7 +394,7 @@ def test_problems_are_never_silenced(tmp_path: Path):
     assert _codes(path, "--ignore", "does-nothing") == ["does-nothing"]
 
 
-@pytest.mark.parametrize("text", ["[tool.falai]\nignore = 5\n", "[tool"])
+@pytest.mark.parametrize("text", ["[tool.falai]\nignore = 5\n", "[tool]\nfalai = 5\n", "tool = 5\n", "[tool"])
 def test_a_project_file_that_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
     """Exit code 2, naming the file."""
     monkeypatch.chdir(tmp_path)

@@ -23,7 +23,7 @@ from falai.cli.screen import clean
 from falai.cli.sources import Source, load_sources
 from falai.cli.spots import Located, lines_of
 from falai.flow.analysis import silenced
-from falai.flow.places import Notice, is_list
+from falai.flow.places import Notice, is_list, is_object
 
 __all__ = ["run_check"]
 
@@ -82,7 +82,9 @@ def _of_project(file: Path) -> list[str]:
         said = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except (OSError, ValueError) as error:
         raise LoadError(f"{file} cannot be read: {error}") from error
-    patterns = said.get("tool", {}).get("falai", {}).get("ignore", [])
+    tool = said.get("tool", {})
+    ours = tool.get("falai", {}) if is_object(tool) else None
+    patterns = ours.get("ignore", []) if is_object(ours) else None
     if not is_list(patterns) or not all(isinstance(entry, str) for entry in patterns):
         raise LoadError(f"{file}: ignore of [tool.falai] is a list of texts")
     return list(patterns)
