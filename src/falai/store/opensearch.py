@@ -78,7 +78,7 @@ class OpenSearchStore(Store):
 
     async def load(self, id: str) -> Session | None:
         id = check_id(id)
-        row = await self._get(id, "version", "blob")
+        row = await self._get(id)
         return read_row(id, row.get("version"), row.get("blob")) if row is not None else None
 
     async def save(self, session: Session, expected_version: int) -> Session:
@@ -87,7 +87,7 @@ class OpenSearchStore(Store):
         expected = fresh.version - 1
         saved = await (self._update(fresh, blob, now) if expected else self._create(fresh, blob, now))
         if not saved:
-            row = await self._get(fresh.id, "version")
+            row = await self._get(fresh.id)
             raise SessionConflictError(fresh.id, expected, row.get("version") if row is not None else None)
         return fresh
 
@@ -99,14 +99,16 @@ class OpenSearchStore(Store):
             "size": limit,
             "query": {"exists": {"field": "id"}},
             "sort": [{"id": "asc"}],
-            "_source": ["version", "blob"],
         }
         if after is not None:
             body["search_after"] = [after]
         found = await self._client.search(index=self._index, body=body)
         hits: list[dict[str, Any]] = found["hits"]["hits"]
-        rows = ((hit["_id"], hit["_source"].get("version"), hit["_source"].get("blob")) for hit in hits)
-        return read_page(rows, hits[-1]["sort"][0] if len(hits) == limit else None)
+        rows = [(hit["_id"], hit.get("_source") or {}) for hit in hits]
+        return read_page(
+            ((id, row.get("version"), row.get("blob")) for id, row in rows),
+            hits[-1]["sort"][0] if len(hits) == limit else None,
+        )
 
     async def delete(self, id: str) -> bool:
         id = check_id(id)
@@ -130,9 +132,10 @@ class OpenSearchStore(Store):
     async def disconnect(self) -> None:
         await self._client.close()
 
-    async def _get(self, id: str, *members: str) -> dict[str, Any] | None:
+    async def _get(self, id: str) -> dict[str, Any] | None:
+        """The document, whole: a server that leaves out members may take the dots in a key for a path."""
         try:
-            found = await self._client.get(index=self._index, id=id, _source_includes=",".join(members))
+            found = await self._client.get(index=self._index, id=id)
         except Exception as error:
             if _info(error).get("found") is False:  # any other 404 is of the index, or of something on the way (P-60)
                 return None
