@@ -17,7 +17,7 @@ PUBLIC = {
     "Wake",
     # what an author writes
     "Ask", "Branch", "BusinessHours", "Collect", "Condition", "Do", "Field", "Flow", "If", "Instruction",
-    "OnAnyMessage", "OnEvent", "OnMention", "OnMessage", "OnSilence", "Prompt", "Say", "To", "ToFlow", "Wait",
+    "OnAnyMessage", "OnEvent", "OnMention", "OnMessage", "OnSilence", "Prompt", "Reset", "Say", "To", "ToFlow", "Wait",
     "WaitEvent",
     # functions of the author's
     "Action", "ActionContext", "ActionResult", "Param", "Tool", "ToolContext", "ToolResult", "View", "action",

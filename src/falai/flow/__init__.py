@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         OnSilence,
         Param,
         Prompt,
+        Reset,
         Say,
         To,
         ToFlow,
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Action", "ActionContext", "ActionResult", "Ask", "Branch", "BusinessHours", "Coerced", "Collect", "Comparison",
     "Condition", "Do", "EventDefinition", "Fate", "Field", "Flow", "Idle", "If", "Instruction", "OnAnyMessage",
-    "OnEvent", "OnMention", "OnMessage", "OnSilence", "Param", "Picture", "Prompt", "Registries", "Say", "To",
+    "OnEvent", "OnMention", "OnMessage", "OnSilence", "Param", "Picture", "Prompt", "Registries", "Reset", "Say", "To",
     "ToFlow", "Tool", "ToolContext", "ToolResult", "View", "Wait", "WaitEvent", "action", "analyse", "build_schema",
     "coerce_field", "compare", "defer", "document_schema", "draw", "failed", "fate", "flow_spec_schema", "from_spec",
     "is_known", "ok", "parse_duration", "picture_of_agent", "picture_of_flow", "render", "roots", "skipped",

@@ -16,6 +16,7 @@ from falai.flow.advice import advice
 from falai.flow.definition import Condition, EventDefinition, Idle
 from falai.flow.fields import FIELD, read_events, read_fields
 from falai.flow.hours import BusinessHours
+from falai.flow.moves import check_moves
 from falai.flow.named import Functions, read_actions, read_conditions, read_tools
 from falai.flow.names import check_instructions, check_tools
 from falai.flow.options import check_compaction, check_options
@@ -134,12 +135,15 @@ def _findings(parts: _Parts, options: AgentOptions) -> Iterator[Finding]:
         tools=tuple(parts.tools),
         flows=tuple(flow_ids),
         functions=parts.functions,
+        action_moves={name: action.moves for name, action in parts.actions.items() if action},
+        tool_moves={name: tool.moves for name, tool in parts.tools.items() if tool},
     )
     yield from parts.definitions
     yield from parts.shadowed
     yield from _in_instructions(parts.instructions, _AGENT, names)
     yield from _in_flows(parts.flows, names)
     yield from parts.in_tools
+    yield from _in_tool_moves(parts.flows, names)
     yield from _in_idle(parts.idle, names)
     yield from check_options(options)
 
@@ -197,6 +201,15 @@ def _in_flows(flows: Any, names: Registries) -> Iterator[Finding]:
             yield flow_place(flow, base).key("id").problem("duplicate-flow-id", what, "Give each flow an id of its own")
         seen |= {flow["id"]} if _has_id(flow) else set()
         yield from check_flow(flow, names, base)
+
+
+def _in_tool_moves(flows: Any, names: Registries) -> Iterator[Finding]:
+    """A step to which a tool may move is one of some flow: the tool may be offered in each."""
+    listed = [step for flow in _listed(flows) if is_object(flow) for step in _listed(flow.get("steps"))]
+    steps = {str(step.get("id")) for step in listed if is_object(step)}
+    for name, moves in names.tool_moves.items():
+        place = Place(f"tool {quoted(name)}", f"tools.{name}", "moves")
+        yield from check_moves(moves, "it", place, steps, names.flows)
 
 
 def _listed(value: Any) -> Sequence[Any]:

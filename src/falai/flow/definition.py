@@ -30,6 +30,7 @@ __all__ = [
     "Idle",
     "If",
     "Instruction",
+    "Move",
     "OnAnyMessage",
     "OnEvent",
     "OnMention",
@@ -39,6 +40,7 @@ __all__ = [
     "Predicate",
     "Prompt",
     "Repeat",
+    "Reset",
     "Say",
     "Step",
     "TalkStep",
@@ -115,8 +117,15 @@ class ToFlow:
     input: Any = None
 
 
+@dataclass(frozen=True)
+class Reset:
+    """End this run and start its flow again, with the data as they are: a move that only code makes (T-12.8)."""
+
+
 Target = str | To | ToFlow
 """Where a step leads: a step id, `"end"`, `To` or `ToFlow` (F-8.5)."""
+Move = Target | Reset
+"""Where an action or a tool sends the run: what a step's `then` may be, or a reset."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ a decorator: it keeps its type, and what was said of it is kept beside it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, TypeVar, cast
 
 from falai.errors import Problem
-from falai.flow.definition import ActionFunction, Param
+from falai.flow.definition import ActionFunction, Move, Param
 from falai.flow.fields import read_parameters
 from falai.flow.handlers import ActionContext, ToolContext, ToolResult, failed
+from falai.flow.moves import Aim, read_aims
 from falai.flow.places import Place
 from falai.flow.plan import ActionPlan, ParamPlan, ToolPlan
 from falai.flow.signatures import Parameter, arguments_of, described, json_schema, read_signature, takes_anything
@@ -38,6 +39,7 @@ ToolFunction = Callable[..., ToolResult | None] | Callable[..., Awaitable[ToolRe
 Arguments = Mapping[str, Any]
 Flag = bool | Callable[[Arguments], bool] | None
 Gate = Callable[[Arguments, ToolContext[Any]], Any]
+Moves = Sequence[Move | Mapping[str, Any]] | None
 
 A = TypeVar("A", bound=ActionFunction)
 T = TypeVar("T", bound=ToolFunction)
@@ -52,6 +54,8 @@ class Action:
     """A host action: `run(context, **parameters)`, sync or async (F-12.1).
 
     `parameters` are parameter definitions in wire form (F-12.2); without them the signature counts.
+    `moves` says where its result may send the run: ids of steps, which every flow that runs it has,
+    `"end"`, `ToFlow("<flow>")`, `Reset()`. Without it, a result that moves is a failure.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Action:
     _: KW_ONLY
     parameters: Mapping[str, Any] | None = None
     description: str | None = None
+    moves: Moves = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ class Tool:
 
     `parameters` is a JSON schema; without one the handler's signature counts, unless it takes any
     keyword. `validate_input` and `check_permissions` are called as `gate(arguments, context)`; the
-    flags are answers, or functions of the arguments.
+    flags are answers, or functions of the arguments. `moves` says where its result may send the run;
+    the id of a step counts in each flow that has such a step.
     """
 
     id: str
@@ -81,13 +87,15 @@ class Tool:
     concurrency_safe: Flag = None
     destructive: Flag = None
     max_result_size_chars: int | None = None
+    moves: Moves = None
 
 
-def action(*, name: str | None = None, description: str | None = None) -> Callable[[A], A]:
-    """Says what a function's signature cannot: its wire name (default: its own) and what it is for."""
+def action(*, name: str | None = None, description: str | None = None, moves: Moves = None) -> Callable[[A], A]:
+    """Says what a function's signature cannot: its wire name (default: its own), what it is for, and where
+    its result may send the run."""
 
     def mark(function: A) -> A:
-        said = Action(name or function.__name__, function, description=description)
+        said = Action(name or function.__name__, function, description=description, moves=moves)
         setattr(function, ACTION, said)
         return function
 
@@ -104,8 +112,10 @@ def tool(
     concurrency_safe: Flag = None,
     destructive: Flag = None,
     max_result_size_chars: int | None = None,
+    moves: Moves = None,
 ) -> Callable[[T], T]:
-    """Says what a function's signature cannot: the tool's id (default: its name), gates and flags."""
+    """Says what a function's signature cannot: the tool's id (default: its name), gates, flags, and where
+    its result may send the run."""
 
     def mark(function: T) -> T:
         said = Tool(
@@ -118,6 +128,7 @@ def tool(
             concurrency_safe=concurrency_safe,
             destructive=destructive,
             max_result_size_chars=max_result_size_chars,
+            moves=moves,
         )
         setattr(function, TOOL, said)
         return function
@@ -161,23 +172,25 @@ def plan_action(action: Action, place: Place) -> tuple[ActionPlan | None, list[P
         found, unfit_ones = read_parameters(to_wire(action.parameters), place.key("parameters"))
         problems += unfit_ones
         plans, run = tuple(found.values()), _plain_run(action.run)
-    if problems:
+    moves, unread = read_aims(action.moves, place)
+    if problems := [*problems, *unread]:
         return None, problems
     description = action.description or described(action.run)
-    return ActionPlan(action.name, description, tuple(p for p in plans if p), run), []
+    return ActionPlan(action.name, description, tuple(p for p in plans if p), run, moves), []
 
 
 def plan_tool(tool: Tool, place: Place) -> tuple[ToolPlan | None, list[Problem]]:
     """The plan of a tool, or what is wrong with it; its schema is looked at later (A4)."""
     if wrong := _no_function("handler", tool.handler, place):
         return None, wrong
-    problems = _text_problems(tool.description, place)
+    moves, problems = read_aims(tool.moves, place)
+    problems = [*_text_problems(tool.description, place), *problems]
     if tool.parameters is None and not takes_anything(tool.handler):
         parameters, unfit = read_signature(tool.handler)
         problems += [place.problem(_CODE, f"the function cannot be a tool: {why}", _FIX) for why in unfit]
-        made = _tool_of_signature(tool, parameters)
+        made = _tool_of_signature(tool, moves, parameters)
     else:
-        made = _tool_plan(tool, tool.parameters, _plain_handler(tool.handler), tool.validate_input)
+        made = _tool_plan(tool, moves, tool.parameters, _plain_handler(tool.handler), tool.validate_input)
     return (None, problems) if problems else (made, [])
 
 
@@ -218,7 +231,7 @@ def _plain_handler(handler: Callable[..., Any]) -> Callable[[Arguments, Any], An
     return lambda arguments, context: handler(context, **arguments)
 
 
-def _tool_of_signature(tool: Tool, parameters: list[Parameter]) -> ToolPlan:
+def _tool_of_signature(tool: Tool, moves: tuple[Aim, ...], parameters: list[Parameter]) -> ToolPlan:
     def handle(arguments: Arguments, context: Any) -> Any:
         return tool.handler(context, **arguments_of(parameters, arguments))
 
@@ -229,11 +242,15 @@ def _tool_of_signature(tool: Tool, parameters: list[Parameter]) -> ToolPlan:
             return {"valid": False, "error": str(error)}
         return None if tool.validate_input is None else tool.validate_input(arguments, context)
 
-    return _tool_plan(tool, json_schema(parameters), handle, validate)
+    return _tool_plan(tool, moves, json_schema(parameters), handle, validate)
 
 
 def _tool_plan(
-    tool: Tool, parameters: Mapping[str, Any] | None, handler: Callable[[Arguments, Any], Any], validate: Gate | None
+    tool: Tool,
+    moves: tuple[Aim, ...],
+    parameters: Mapping[str, Any] | None,
+    handler: Callable[[Arguments, Any], Any],
+    validate: Gate | None,
 ) -> ToolPlan:
     return ToolPlan(
         tool.id,
@@ -246,6 +263,7 @@ def _tool_plan(
         _flag(tool.concurrency_safe),
         _flag(tool.destructive),
         tool.max_result_size_chars,
+        moves,
     )
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from falai.session.model import Run
+
+if TYPE_CHECKING:
+    from falai.flow.definition import Move  # which needs the contexts of this file
 
 __all__ = ["ActionContext", "ActionResult", "ToolContext", "ToolResult", "View", "defer", "failed", "ok", "skipped"]
 
@@ -71,7 +74,12 @@ class ToolContext(Generic[C]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResult:
-    """What came of an action (F-12.5). Made by `ok`, `skipped`, `failed` and `defer`."""
+    """What came of an action (F-12.5). Made by `ok`, `skipped`, `failed` and `defer`.
+
+    `move` sends the run somewhere else than the step's `then` or `on_fail` would; the action declares
+    where it may lead (`@action(moves=[...])`). `say` is a text for the customer, sent as it is. A wrong
+    one of these, or a move beside `defer`, makes the result a failure that says why.
+    """
 
     ok: bool | None = None
     skipped: str | None = None
@@ -79,32 +87,43 @@ class ActionResult:
     defer: str | None = None
     detail: str | None = None
     spoke: bool | None = None
+    move: Move | Mapping[str, Any] | None = None
+    say: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool found: `value` for the model to read, `data` to store unchecked (F-14.3, F-14.4)."""
+    """What a tool found: `value` for the model to read, `data` to store unchecked (F-14.3, F-14.4).
+
+    `move` sends the run somewhere once the reply is out; the tool declares where it may lead
+    (`@tool(moves=[...])`). `say` takes the place of the model's reply: no further round is asked for.
+    Of several in one reply the last one counts. A wrong one of these is told to the model as a failure.
+    """
 
     value: Any = None
     data: Mapping[str, Any] | None = None
+    move: Move | Mapping[str, Any] | None = None
+    say: str | None = None
 
 
-def ok(detail: str | None = None, *, spoke: bool | None = None) -> ActionResult:
+def ok(
+    detail: str | None = None, *, spoke: bool | None = None, move: Move | None = None, say: str | None = None
+) -> ActionResult:
     """It worked. `detail` reaches the outcome line and the model; `spoke` says that the action
-    itself wrote to the customer (F-12.8)."""
-    return ActionResult(ok=True, detail=detail, spoke=spoke)
+    itself wrote to the customer (F-12.8). `move` takes the place of `then`; `say` is sent first."""
+    return ActionResult(ok=True, detail=detail, spoke=spoke, move=move, say=say)
 
 
-def skipped(why: str) -> ActionResult:
-    """Nothing was to be done; the run goes on along `then`. The words reach the model (M-24.4)."""
-    return ActionResult(skipped=why)
+def skipped(why: str, *, move: Move | None = None, say: str | None = None) -> ActionResult:
+    """Nothing was to be done; the run goes on along `then`, or makes the `move`. The words reach the model (M-24.4)."""
+    return ActionResult(skipped=why, move=move, say=say)
 
 
-def failed(why: str) -> ActionResult:
-    """It did not work; the run goes on along `on_fail`. The words reach the model (M-24.4)."""
-    return ActionResult(failed=why)
+def failed(why: str, *, move: Move | None = None, say: str | None = None) -> ActionResult:
+    """It did not work; the run goes on along `on_fail`, or makes the `move`. The words reach the model (M-24.4)."""
+    return ActionResult(failed=why, move=move, say=say)
 
 
-def defer(duration: str, detail: str | None = None) -> ActionResult:
+def defer(duration: str, detail: str | None = None, *, say: str | None = None) -> ActionResult:
     """Try the same step again, under the same key, after `duration` (T-11.19). `detail` reaches the model (M-24.4)."""
-    return ActionResult(defer=duration, detail=detail)
+    return ActionResult(defer=duration, detail=detail, say=say)

@@ -23,7 +23,7 @@ from falai.session.keys import is_blank_id
 __all__ = ["Functions", "read_actions", "read_conditions", "read_tools"]
 
 _CODE = "bad-definition"
-_ACTION = ("description", "parameters", "run")
+_ACTION = ("description", "moves", "parameters", "run")
 
 Functions = list[tuple[Callable[..., Any], str]]
 
@@ -100,7 +100,7 @@ def _entries(given: Any, option: str, findings: list[Finding]) -> Iterator[tuple
 
 def _action(key: str | None, value: Any) -> Action | None:
     if is_object(value):
-        given = {name: value.get(name) for name in ("parameters", "description")}
+        given = {name: value.get(name) for name in ("parameters", "description", "moves")}
         return Action(key or "", value.get("run", MISSING), **given)
     action = as_action(value)
     return action if action is None or key is None else replace(action, name=key)

@@ -13,6 +13,7 @@ from typing import Any
 from falai.errors import Problem
 from falai.flow.conditions import BUILT_IN
 from falai.flow.durations import EXAMPLES, is_duration
+from falai.flow.moves import check_moves
 from falai.flow.phrases import split_phrases
 from falai.flow.places import Finding, Place, Wire, flow_place, is_list, is_object, listing, step_place, trigger_place
 from falai.flow.registries import Registries
@@ -325,6 +326,8 @@ def _do(step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]
     else:
         parameters = scope.names.actions[name]
         yield from check_with(step.get("with", {}), name, parameters, place.key("with"))
+        moves = scope.names.action_moves.get(name, ())
+        yield from check_moves(moves, f"the action {quoted(name)}", place.key("do"), scope.steps, scope.names.flows)
     if "onFail" in step:
         yield from _target(step["onFail"], index, place.key("onFail"), scope)
 

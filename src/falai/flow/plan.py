@@ -32,6 +32,7 @@ from falai.flow.definition import (
     Trigger,
     Wait,
 )  # fmt: skip
+from falai.flow.moves import Aim
 from falai.flow.phrases import Phrases, split_phrases
 
 __all__ = [
@@ -81,6 +82,8 @@ class ActionPlan(msgspec.Struct, frozen=True):
     description: str | None
     parameters: tuple[ParamPlan, ...]
     run: Callable[[Any, Mapping[str, Any]], Any]
+    moves: tuple[Aim, ...] = ()
+    """Where its result may send the run."""
 
 
 class EventPlan(msgspec.Struct, frozen=True):
@@ -103,6 +106,8 @@ class ToolPlan(msgspec.Struct, frozen=True):
     is_concurrency_safe: Callable[[Mapping[str, Any]], bool] | None = None
     is_destructive: Callable[[Mapping[str, Any]], bool] | None = None
     max_result_size_chars: int | None = None
+    moves: tuple[Aim, ...] = ()
+    """Where its result may send the run; step ids count in the flows that have such a step."""
 
 
 class IdlePlan(msgspec.Struct, frozen=True):

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from falai.flow.definition import Move
 from falai.flow.handlers import ToolContext
-from falai.flow.plan import ToolPlan
+from falai.flow.plan import FlowPlan, ToolPlan
 from falai.model.port import ModelRequest
 
 __all__ = ["Speak", "Summarise", "ToolAnswer", "ToolUse", "Understand", "UseTools"]
@@ -37,12 +38,14 @@ class Speak(msgspec.Struct, frozen=True):
 
 
 class ToolUse(msgspec.Struct, frozen=True):
-    """One tool call that is to go through its gates (M-9.7). `tool` is `None` when none has that name."""
+    """One tool call that is to go through its gates (M-9.7). `tool` is `None` when none has that name, `flow`
+    when the idle speaker calls."""
 
     name: str
     tool: ToolPlan | None
     arguments: Mapping[str, Any]
     context: ToolContext[Any]
+    flow: FlowPlan | None = None
 
 
 class UseTools(msgspec.Struct, frozen=True):
@@ -55,9 +58,12 @@ class ToolAnswer(msgspec.Struct, frozen=True):
     """What the model reads back, and the data to store (M-9.7, F-14.4).
 
     `error` says in one word, for those who watch, what stopped the call: `unknown`, `validation`,
-    `permission`, or the class of what was raised.
+    `permission`, or the class of what was raised. `move` and `say` are what the result asks for beside
+    its value; they fit the flow in which the tool was called.
     """
 
     content: str
     data: Mapping[str, Any] | None = None
     error: str | None = None
+    move: Move | None = None
+    say: str | None = None

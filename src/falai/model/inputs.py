@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from falai.flow.definition import Instruction, TalkStep
+from falai.flow.definition import Instruction, Move, TalkStep
 from falai.flow.plan import FlowPlan, ToolPlan
 from falai.model.port import Usage
 from falai.model.tasks import Acted, Corrected, Refused, Said
@@ -84,13 +84,20 @@ class SpeakInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply (T-14.7): a message that is not blank, raw values by slug, the tools' merged data."""
+    """A reply (T-14.7): a message that is not blank, raw values by slug, the tools' merged data.
+
+    `verbatim`: a tool's text took the place of the model's. `move` is where a tool sends the run. `by`
+    names the tools that did either.
+    """
 
     message: str
     values: Mapping[str, Any]
     data: Mapping[str, Any]
     llm_calls: int
     usage: Usage | None
+    verbatim: bool = False
+    move: Move | None = None
+    by: str | None = None
 
 
 class Deferred(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from falai.flow.definition import Move
 from falai.flow.handlers import ToolContext
 from falai.flow.plan import AgentPlan, FieldPlan, ToolPlan
 from falai.flow.values import is_known
@@ -45,10 +46,15 @@ class _Call:
     data: dict[str, Any] = field(default_factory=dict[str, Any])
     rounds: int = 0
     usage: Usage | None = None
+    move: tuple[str, Move] | None = None
+    """Where a tool sends the run, behind the tool's name; the later one counts."""
+    say: tuple[str, str] | None = None
+    """What a tool says in place of the model, likewise."""
 
 
 def speak(plan: AgentPlan, given: SpeakInput) -> Generator[Speak | UseTools, Any, Spoken | Deferred]:
-    """Phrases one reply in at most `max_tool_loops` + 1 rounds (M-9.10).
+    """Phrases one reply in at most `max_tool_loops` + 1 rounds (M-9.10). A tool's text ends the rounds:
+    the calls of that round run, then the text is the reply (D-48).
 
     A failure of the provider ends in `Deferred`; only what is no `Exception`, as a cancellation,
     goes out (M-10.4).
@@ -67,6 +73,8 @@ def speak(plan: AgentPlan, given: SpeakInput) -> Generator[Speak | UseTools, Any
         if not wanted:
             return _ended(call)
         yield from _use_tools(base, given, reply, wanted, call)
+        if call.say is not None:
+            return _ended(call)
 
 
 def _request(plan: AgentPlan, given: SpeakInput, task: SpeakTask) -> ModelRequest:
@@ -163,12 +171,14 @@ def _use_tools(
         run=given.run,
         now=from_ms(given.now_ms),
     )
-    uses = [ToolUse(w.name, tools.get(w.name), w.arguments, context) for w in wanted]
+    uses = [ToolUse(w.name, tools.get(w.name), w.arguments, context, given.flow) for w in wanted]
     answers: list[ToolAnswer] = []
     for batch in batches(uses):
         answers += yield UseTools(batch)
-    for answer in answers:
+    for use, answer in zip(uses, answers, strict=True):
         call.data |= answer.data or {}
+        call.move = call.move if answer.move is None else (use.name, answer.move)
+        call.say = call.say if answer.say is None else (use.name, answer.say)
     call.history = [*call.history, *_opening(base, given, call), *_items(reply, wanted, answers, call)]
 
 
@@ -198,11 +208,20 @@ def _items(
 
 
 def _ended(call: _Call) -> Spoken | Deferred:
-    if not call.message.strip():
+    message = call.message if call.say is None else call.say[1]
+    if not message.strip():
         return Deferred(
             code="provider-unavailable", retryable=True, reset_at_ms=None, llm_calls=call.rounds, usage=call.usage
         )
-    return Spoken(message=call.message, values=call.values, data=call.data, llm_calls=call.rounds, usage=call.usage)
+    return Spoken(
+        message=message, values=call.values, data=call.data, llm_calls=call.rounds, usage=call.usage,
+        verbatim=call.say is not None, move=call.move and call.move[1], by=_tools_behind(call),
+    )  # fmt: skip
+
+
+def _tools_behind(call: _Call) -> str | None:
+    """The tools that moved the run or spoke for the model."""
+    return ", ".join(dict.fromkeys(name for name, _ in filter(None, (call.say, call.move)))) or None
 
 
 def _failed(error: Exception, given: SpeakInput, call: _Call) -> Deferred:

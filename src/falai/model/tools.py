@@ -12,13 +12,15 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from falai.errors import words_of
+from falai.flow.definition import Move, ToFlow
 from falai.flow.handlers import ToolResult
-from falai.flow.plan import ToolPlan
+from falai.flow.moves import NOTHING, Beside, aim_of, read_beside
+from falai.flow.plan import FlowPlan, ToolPlan
 from falai.log import line
 from falai.model.effects import ToolAnswer, ToolUse, UseTools
 from falai.model.lenient import as_object
 from falai.model.redaction import without_secrets
-from falai.session.jsontext import json_text, to_plain
+from falai.session.jsontext import json_text, quoted, to_plain
 
 __all__ = ["batches", "run_tools", "use_tool"]
 
@@ -115,18 +117,43 @@ async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:
 
 
 async def _result(tool: ToolPlan, call: ToolUse) -> ToolAnswer:
-    found = await _settled(tool.handler(call.arguments, call.context))
-    value, data = (found.value, found.data) if isinstance(found, ToolResult) else _members(found)
-    return ToolAnswer(_cut(_text(value), tool.max_result_size_chars), to_plain(as_object(data), "data"))
+    found = _members(await _settled(tool.handler(call.arguments, call.context)))
+    beside = _beside(tool, call.flow, found)
+    content = _cut(_text(found.value), tool.max_result_size_chars)
+    return ToolAnswer(content, to_plain(as_object(found.data), "data"), move=beside.move, say=beside.say)
 
 
-def _members(found: Any) -> tuple[Any, Any]:
-    """The value and the data of a result in wire form. What is no object is the value itself: words
-    that a tool found never get lost."""
+def _members(found: Any) -> ToolResult:
+    """A result as an object. What is neither that nor in wire form is the value itself: words that a
+    tool found never get lost."""
+    if isinstance(found, ToolResult):
+        return found
     if not isinstance(found, Mapping):
-        return found, None
+        return ToolResult(found)
     members = as_object(found)
-    return members.get("value"), members.get("data")
+    return ToolResult(*(members.get(key) for key in ("value", "data", "move", "say")))
+
+
+def _beside(tool: ToolPlan, flow: FlowPlan | None, found: ToolResult) -> Beside:
+    """The move and the text of a result. Raises `ValueError` for what is wrong, as a handler may raise."""
+    if found.move is None and found.say is None:
+        return NOTHING
+    try:
+        beside = read_beside(found.move, found.say, tool.moves)
+        if beside.move is not None:
+            _check_move(beside.move, flow)
+    except ValueError as wrong:
+        raise ValueError(f"the tool {quoted(tool.id)} {wrong}") from None
+    return beside
+
+
+def _check_move(move: Move, flow: FlowPlan | None) -> None:
+    """A move is one of the run's, in its flow; without a run only a flow can be started."""
+    aim = aim_of(move)
+    if flow is None and not isinstance(move, ToFlow):
+        raise ValueError(f"returned a move to {aim.words}, and there is no run to move")
+    if flow is not None and aim.kind == "step" and flow.step(aim.name) is None:
+        raise ValueError(f"returned a move to {aim.words}, and the flow {quoted(flow.id)} has no such step")
 
 
 def _verdict(given: Any, key: str) -> Mapping[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any, Literal, cast
 import msgspec
 
 from falai.errors import words_of
-from falai.flow.definition import Do
+from falai.flow.definition import Do, Move
 from falai.flow.durations import is_duration, parse_duration
 from falai.flow.handlers import ActionContext, ActionResult
+from falai.flow.moves import NOTHING, Beside, read_beside
 from falai.flow.plan import ActionPlan, FlowPlan, target_of
 from falai.flow.templates import render_deep
 from falai.model.tasks import Acted
@@ -36,6 +37,9 @@ class Done(msgspec.Struct, frozen=True):
     words: str | None = None
     spoke: bool = False
     defer: str = ""
+    move: Move | None = None
+    """Where the run goes in place of the step's `then` or `onFail`."""
+    say: str | None = None
 
 
 def perform(turn: Turn, run: Run, flow: FlowPlan, step: Do) -> Generator[Effect, Any, None]:
@@ -45,15 +49,28 @@ def perform(turn: Turn, run: Run, flow: FlowPlan, step: Do) -> Generator[Effect,
     turn.acted.append(Acted(name, done.status, done.words))
     if done.spoke:
         turn.has_spoken(run)
+    if done.say is not None:
+        _say(turn, run, done.say)
     if done.status == "deferred":
         _defer(turn, run, done)
         return
-    target = target_of(step.then)
-    if done.status == "failed":
-        target = target_of(step.on_fail) or target
+    target = done.move or (target_of(step.on_fail) if done.status == "failed" else None) or target_of(step.then)
     words = done.words or None if done.status == "ok" else done.words
-    run_line(turn, run, "do", done.status, _CODES.get(done.status), key=key_of(run), detail=words, next=label(target))
+    run_line(
+        turn, run, "do", done.status, _CODES.get(done.status),
+        key=key_of(run), detail=words, next=label(target, flow.id),
+    )  # fmt: skip
     follow(turn, run, flow, step, target)
+
+
+def _say(turn: Turn, run: Run, text: str) -> None:
+    """Sends an action's text as a `say` step would; with the gate closed a line says that it did not go out."""
+    key = key_of(run)
+    if turn.gate is not None:
+        run_line(turn, run, "say", "skipped", "silenced", key=key, detail=turn.gate.reason)
+        return
+    turn.send(text, "verbatim", key, run)
+    run_line(turn, run, "say", "ok", key=key)
 
 
 def _act(turn: Turn, run: Run, name: str, step: Do) -> Generator[Effect, Any, Done]:
@@ -90,8 +107,26 @@ def _context(turn: Turn, run: Run) -> ActionContext[Any]:
 
 
 def read_result(action: ActionPlan, raw: object) -> Done:
-    """Reads what an action returned; the first of `ok`, `skipped`, `failed`, `defer` counts (T-11.18)."""
+    """Reads what an action returned; the first of `ok`, `skipped`, `failed`, `defer` counts (T-11.18).
+
+    A result that cannot be read, its move and its text included, is a failure that says why (T-11.17).
+    """
     given = _members(raw)
+    try:
+        return _with_beside(_read(given), read_beside(given.get("move"), given.get("say"), action.moves))
+    except ValueError as wrong:
+        return Done("failed", f"action {quoted(action.name)} {wrong}")
+
+
+def _with_beside(done: Done, beside: Beside) -> Done:
+    if beside is NOTHING:
+        return done
+    if done.status == "deferred" and beside.move is not None:
+        raise ValueError("returned a move beside defer, and a deferred action stays where it is")
+    return Done(done.status, done.words, done.spoke, done.defer, beside.move, beside.say)
+
+
+def _read(given: Mapping[str, Any]) -> Done:
     kind = next((key for key in ("ok", "skipped", "failed", "defer") if given.get(key) is not None), None)
     if kind == "ok" and given["ok"] is True:
         return Done("ok", _words(given.get("detail")), spoke=given.get("spoke") is True)
@@ -100,15 +135,15 @@ def read_result(action: ActionPlan, raw: object) -> Done:
     if kind == "failed":
         return Done("failed", _words(given["failed"]))
     if kind == "defer":
-        return _read_defer(action, given)
-    return Done("failed", f"action {quoted(action.name)} returned no usable result")
+        return _read_defer(given)
+    raise ValueError("returned no usable result")
 
 
-def _read_defer(action: ActionPlan, given: Mapping[str, Any]) -> Done:
+def _read_defer(given: Mapping[str, Any]) -> Done:
     duration = given["defer"]
     if is_duration(duration):
         return Done("deferred", _words(given.get("detail")), defer=duration)
-    return Done("failed", f'action {quoted(action.name)} deferred by "{_words(duration)}", which is no duration')
+    raise ValueError(f'deferred by "{_words(duration)}", which is no duration')
 
 
 def _members(raw: object) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
-"""Where a step leads: its target, the end of the flow, another flow (T-12.2 to T-12.11)."""
+"""Where a run goes from a step: a target or a move, the end of the flow, another flow (T-12.2 to T-12.11)."""
 
 from __future__ import annotations
 
-from falai.flow.definition import Collect, Prompt, Step, Target, To, ToFlow
+from falai.flow.definition import Collect, Move, Prompt, Reset, Step, To, ToFlow
 from falai.flow.plan import FlowPlan
 from falai.session import keys
 from falai.session.model import Run
@@ -11,11 +11,11 @@ from falai.turn.lines import key_of
 from falai.turn.start import refuse, start_run
 from falai.turn.state import Turn
 
-__all__ = ["end_of_flow", "follow"]
+__all__ = ["begin", "end_of_flow", "follow"]
 
 
-def follow(turn: Turn, run: Run, flow: FlowPlan, step: Step, target: Target | None) -> None:
-    """Follows a target from a step (T-12.2)."""
+def follow(turn: Turn, run: Run, flow: FlowPlan, step: Step, target: Move | None) -> None:
+    """Follows a target, or the move of an action or a tool, from a step (T-12.2)."""
     match target:
         case None:
             behind = flow.after(step.id)
@@ -27,8 +27,19 @@ def follow(turn: Turn, run: Run, flow: FlowPlan, step: Step, target: Target | No
             _go(turn, run, flow, target.step)
         case ToFlow():
             _chain(turn, run, target)
+        case Reset():
+            _reset(turn, run, flow)
         case _:
             _go(turn, run, flow, target)
+
+
+def begin(turn: Turn, move: ToFlow) -> None:
+    """Starts a flow when there is no run to leave it from: a tool of the idle speaker said so (D-92)."""
+    flow = turn.plan.flows.get(move.flow)
+    if flow is None:
+        refuse(turn, move.flow, turn.session.id, turn.trigger_key, "flow-gone")
+    else:
+        _inherit(turn, start_run(turn, flow, "start", turn.trigger_key, payload=move.input))
 
 
 def _go(turn: Turn, run: Run, flow: FlowPlan, step_id: str) -> None:

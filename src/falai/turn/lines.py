@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from falai.flow.definition import Collect, Do, If, Prompt, Say, Step, Target, To, ToFlow
+from falai.flow.definition import Collect, Do, If, Move, Prompt, Reset, Say, Step, To, ToFlow
 from falai.session.keys import step_key
 from falai.session.model import OutcomeKind, OutcomeStatus, Run, StepOutcome
 from falai.session.outcomes import ADDED_MESSAGES, OUTCOME_MESSAGES
@@ -37,9 +37,11 @@ def kind_of(step: Step | None) -> OutcomeKind:
             return "wait"
 
 
-def label(target: Target | None) -> str | None:
-    """How a line names the target that is followed (B-8.2)."""
+def label(target: Move | None, own: str = "") -> str | None:
+    """How a line names the target that is followed (B-8.2); a reset leads to the run's own flow."""
     match target:
+        case Reset():
+            return f"flow:{own}"
         case To():
             return target.step
         case ToFlow():

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from falai.flow.definition import Move, ToFlow
 from falai.flow.plan import target_of
 from falai.model.inputs import Deferred, Spoken
 from falai.session import keys
 from falai.turn.advance import end_run, park, stay_at
 from falai.turn.decide import write_values
 from falai.turn.effects import Effect
-from falai.turn.follow import follow
-from falai.turn.lines import failed_attempts, key_of, kind_of, run_line, turn_line
+from falai.turn.follow import begin, follow
+from falai.turn.lines import failed_attempts, key_of, kind_of, label, run_line, turn_line
 from falai.turn.run import drain, resume
 from falai.turn.silence import arm_silences
 from falai.turn.speak import Reply
@@ -52,30 +53,41 @@ def _apply(turn: Turn, reply: Reply) -> None:
 
 
 def _idle_spoke(turn: Turn, spoken: Spoken) -> None:
-    """T-15.16."""
+    """T-15.16. A tool may start a flow, which goes on from here."""
     key = keys.idle_key(turn.trigger_key)
-    turn.send(spoken.message, "ai", key)
+    turn.send(spoken.message, _kind(spoken), key)
     _store_tool_data(turn, spoken)
-    turn_line(turn, "idle", "ok", key=key, llm_calls=spoken.llm_calls)
+    next_ = label(spoken.move)
+    turn_line(turn, "idle", "ok", key=key, detail=spoken.by, next=next_, llm_calls=spoken.llm_calls)
+    if isinstance(spoken.move, ToFlow):
+        begin(turn, spoken.move)
 
 
 def _step_spoke(turn: Turn, talk: Talk, spoken: Spoken, *, answers_first: bool) -> None:
-    """T-15.3 to T-15.10."""
-    run, _, step = talk
-    key = key_of(run)
-    turn.send(spoken.message, "ai", key, run)
+    """T-15.3 to T-15.10. A tool's move takes the place of what would come after the reply."""
+    run, flow, step = talk
+    key, move = key_of(run), spoken.move
+    turn.send(spoken.message, _kind(spoken), key, run)
     write_values(turn, spoken.values, "speak")
     _store_tool_data(turn, spoken)
-    run_line(turn, run, kind_of(step), "ok", key=key, llm_calls=spoken.llm_calls)
+    next_ = label(move, flow.id)
+    run_line(turn, run, kind_of(step), "ok", key=key, detail=spoken.by, next=next_, llm_calls=spoken.llm_calls)
     left = pending(run, step, turn.session.data)
     if not answers_first:
         count_asks(run, left)
-    elif question_due(turn, run, step):
+    elif move is None and question_due(turn, run, step):
         send_question(turn, run, step)
-    if run.staying:
+    if move is not None:
+        _go_on(turn, talk, move)
+    elif run.staying:
         _stay_on(turn, talk, left)
     elif not left:
-        _leave(turn, talk)
+        report_given_up(turn, run, step)
+        _go_on(turn, talk, target_of(step.then))
+
+
+def _kind(spoken: Spoken) -> Literal["ai", "verbatim"]:
+    return "verbatim" if spoken.verbatim else "ai"
 
 
 def _store_tool_data(turn: Turn, spoken: Spoken) -> None:
@@ -92,12 +104,11 @@ def _stay_on(turn: Turn, talk: Talk, asked: tuple[str, ...]) -> None:
     stay_at(run, step.id)
 
 
-def _leave(turn: Turn, talk: Talk) -> None:
-    """Nothing is left to ask (T-15.10)."""
+def _go_on(turn: Turn, talk: Talk, target: Move | None) -> None:
+    """Nothing is left to ask (T-15.10), or a tool moves the run."""
     run, flow, step = talk
-    report_given_up(turn, run, step)
     run.status = "running"
-    follow(turn, run, flow, step, target_of(step.then))
+    follow(turn, run, flow, step, target)
     if turn.is_live(run) and run.status == "running":
         turn.queue.append(run)
 
