@@ -135,7 +135,8 @@ def test_a_store_that_is_not_there(tmp_path: Path) -> None:
     """Reading makes no file and no table, and the exit code is 2."""
     missing = tmp_path / "none.sqlite"
     for action in ("list", "export"):
-        assert _sessions(action, store=missing).code == 2
+        for url in (missing, f"sqlite:///{missing}", f"sqlite+aiosqlite:///{missing}?table=x"):
+            assert command("sessions", action, "--store", url).code == 2
     assert not missing.exists()
     with closing(sqlite3.connect(missing)) as db, db:
         db.execute("CREATE TABLE other (id TEXT)")

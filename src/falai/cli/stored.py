@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -38,5 +39,5 @@ def must_be_there(url: str) -> None:
 
 def _sqlite_file(url: str) -> str | None:
     """The file of a store on SQLite; `None` for a store that is none."""
-    path = url.removeprefix("sqlite:///").partition("?")[0]
+    path = re.sub(r"^sqlite(\+[a-z]+)?:///", "", url, flags=re.IGNORECASE).partition("?")[0]
     return None if ":" in path else path
