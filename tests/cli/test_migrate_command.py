@@ -298,6 +298,7 @@ def test_places_that_cannot_be_used(tmp_path: Path) -> None:
         done = _migrate(source, new)
         assert (done.code, words in done.err) == (2, True), done.err
         assert "secret" not in done.err
+        assert not new.exists()
     assert _migrate(f"sqlite:///{old}?table=sessions", "ftp://u:secret@host/x").code == 2
 
 
@@ -308,6 +309,8 @@ def test_a_blank_id_of_a_signal_is_a_bad_row(tmp_path: Path) -> None:
     old.write_text(f'{json.dumps(bad)}\n{{"id": "s2", "data": {{}}}}\n{{"id": " ", "data": {{}}}}\n')
     done = _migrate(old, tmp_path / "new.db")
     assert (done.code, ids(tmp_path / "new.db")) == (1, ["s2"])
+    dry = _migrate(old, tmp_path / "other.db", "--dry-run")
+    assert _counts(done).items() <= _counts(dry).items()
     assert 'session s1: flow_id_of(" ")' in done.err
 
 

@@ -15,6 +15,7 @@ import pytest
 from cli.old_rows import CASES, adapter_rows, agrees, flow_ids, state_rows, table_of_states
 from cli.program import Finished, command
 from falai.cli.migrate_mongo import MongoRows
+from falai.cli.migrate_opensearch import OpenSearchRows
 from falai.cli.migrate_places import split
 from falai.store import Store, store_from_url
 from servers.process import Server
@@ -170,6 +171,25 @@ def test_documents_in_mongodb(mongo_server: Server, place: str, tmp_path: Path) 
             documents.insert_one(rest | ({"_id": id} if n % 2 else {"sessionId": id}))
     url = mongo_server.url.rstrip("/") + f"/falai_test?collection={place}"
     _round(url, tmp_path / "new.db", tmp_path)
+
+
+def test_documents_in_opensearch(opensearch_server: Server, place: str, tmp_path: Path) -> None:
+    """The id of a session is that of its document."""
+    base = opensearch_server.url.replace("http://", "opensearch://").rstrip("/")
+    url = f"{base}?index={place.lower()}"
+
+    async def put() -> None:
+        rows = OpenSearchRows(split(url))
+        mapping = {"mappings": {"properties": {"state": {"type": "object", "enabled": False}}}}
+        await rows._client.indices.create(index=place, body=mapping)
+        for id, state in state_rows():
+            await rows._client.index(index=place, id=id, body={"state": state})
+        await rows.close()
+
+    asyncio.run(put())
+    _round(url, tmp_path / "new.db", tmp_path)
+    done = command("migrate", "--from", url, "--to", tmp_path / "new.db", "--after", "x")
+    assert (done.code, "leave --after out" in done.err) == (2, True)
 
 
 def _made(url: str, table: str, kind: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,13 +21,15 @@ from falai.cli.migrate_flow_ids import FlowIds
 from falai.cli.migrate_places import OldPlace, old_place, same_place
 from falai.cli.migrate_progress import Progress
 from falai.cli.migrate_rows import OldRow, blob_of
-from falai.cli.sessions_store import Troubles, guarded, note
+from falai.cli.screen import clean
+from falai.cli.sessions_store import Troubles, guarded, hidden, note
 from falai.cli.stored import must_be_there
 from falai.errors import InvalidSessionError, SessionConflictError, words_of
 from falai.session.jsontext import is_object
 from falai.session.migrate import migrate_session
 from falai.session.model import Session
 from falai.store import Store, store_from_url
+from falai.store.row import to_row
 
 __all__ = ["MigrateOptions", "run_migrate"]
 
@@ -51,6 +54,7 @@ class MigrateOptions:
 class _Run:
     """What a run needs, and what has come of it."""
 
+    target: str
     flow_ids: FlowIds
     dry_run: bool
     after: str | None
@@ -69,7 +73,7 @@ def run_migrate(options: MigrateOptions) -> int:
     """
     if same_place(options.source, options.target):
         raise LoadError("both URLs name the same place; a migration needs two (another table, prefix, file, ...)")
-    run = _Run(FlowIds.read(options.flow_ids), options.dry_run, options.after)
+    run = _Run(options.target, FlowIds.read(options.flow_ids), options.dry_run, options.after)
     try:
         code = guarded(lambda: _migrate(options, run), options.source, options.target)
     except KeyboardInterrupt:
@@ -87,11 +91,12 @@ async def _migrate(options: MigrateOptions, run: _Run) -> int:
     try:
         store = store_from_url(options.target)
         try:
+            total = await source.count()  # which also shows that it can be read, before anything is made
             if options.dry_run:
-                _look_whether_it_is_there(options.target, run)
+                _look_whether_it_is_there(run)
             else:
                 await store.initialize()
-            await _move_all(source, store, run)
+            await _move_all(source, store, run, Progress(None if run.after else total))
         finally:
             await store.disconnect()
     finally:
@@ -99,22 +104,28 @@ async def _migrate(options: MigrateOptions, run: _Run) -> int:
     return run.troubles.exit_code
 
 
-async def _move_all(source: OldPlace, store: Store, run: _Run) -> None:
-    progress = Progress(None if run.after else await source.count())
+async def _move_all(source: OldPlace, store: Store, run: _Run, progress: Progress) -> None:
     try:
         async for page in source.pages(run.after):
             for begin in range(0, len(page.rows), _AT_ONCE):
-                await asyncio.gather(*(_move(row, store, run) for row in page.rows[begin : begin + _AT_ONCE]))
+                await _all(_move(row, store, run) for row in page.rows[begin : begin + _AT_ONCE])
             run.after = page.after
             progress.show(run.counts.total())
     finally:
         progress.end()
 
 
+async def _all(moves: Iterable[Coroutine[None, None, None]]) -> None:
+    """Lets all of them come to their end, and raises the first error."""
+    for outcome in await asyncio.gather(*moves, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
+
+
 async def _move(row: OldRow, store: Store, run: _Run) -> None:
     try:
         kind, session = _migrated(row, run)
-        there = await (_is_there(store, session.id, run) if run.dry_run else _was_there(store, session))
+        there = await (_is_there(store, session, run) if run.dry_run else _was_there(store, session))
     except (InvalidSessionError, TypeError, ValueError) as error:
         run.counts["no session"] += 1
         run.troubles.tell(str(error) if isinstance(error, InvalidSessionError) else f"session {row.id}: {error}")
@@ -142,25 +153,27 @@ async def _was_there(store: Store, session: Session) -> bool:
 # --- without writing ----------------------------------------------------------------------------
 
 
-def _look_whether_it_is_there(url: str, run: _Run) -> None:
+def _look_whether_it_is_there(run: _Run) -> None:
     try:
-        must_be_there(url)
+        must_be_there(run.target)
     except LoadError:
         run.blind = True  # nothing can be there already
 
 
-async def _is_there(store: Store, id: str, run: _Run) -> bool:
+async def _is_there(store: Store, session: Session, run: _Run) -> bool:
+    to_row(session, 0)  # raises what a save would raise
     if run.blind:
         return False
     try:
-        return await store.load(id) is not None
+        return await store.load(session.id) is not None
     except InvalidSessionError:
         return True
     except (TypeError, ValueError):
         raise  # an id that the store would not take
     except Exception as error:  # noqa: BLE001 - of whichever driver, and it is told
-        if not run.blind:
-            note(f"The new place cannot be looked at ({words_of(error)}), so what is there already is not counted.")
+        if not run.blind:  # of several rows at once the first one tells
+            why = hidden(words_of(error), run.target)
+            note(f"The new place cannot be looked at ({why}), so what is there already is not counted.")
         run.blind = True
         return False
 
@@ -173,7 +186,7 @@ def _finished(run: _Run) -> None:
     _counts(run)
     if run.dry_run:
         for line in run.flow_ids.words():
-            print(line)
+            print(clean(line))
 
 
 def _counts(run: _Run) -> None:

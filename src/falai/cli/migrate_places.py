@@ -27,6 +27,7 @@ _FAMILIES = {
     "mariadb": "mysql",
     "opensearchs": "opensearch",
 }
+_EXTRAS = {"postgresql": "postgres", "mongodb": "mongo"}
 _OPTIONS = ("table", "collection", "index", "prefix", "ttl", "refresh")
 
 
@@ -101,14 +102,18 @@ def _identity(address: Address) -> tuple[object, ...]:
 def old_place(url: str) -> OldPlace:
     """The place of a URL; nothing is opened before it is read.
 
-    Raises `LoadError` for one whose rows cannot be read, `ImportError` when its driver is missing.
+    Raises `LoadError` for one whose rows cannot be read, or whose driver is not installed.
     """
     address = split(url)
     if address.family in ("sqlite", "jsonl") and "+" not in url.partition(":")[0]:
         if not Path(address.path).is_file():
             raise LoadError(f"there is no file {address.path}")
         return _file(address)
-    return _server(url, address)
+    try:
+        return _server(url, address)
+    except ModuleNotFoundError as error:
+        extra = "sqlalchemy" if "+" in url.partition(":")[0] else _EXTRAS.get(address.family, address.family)
+        raise LoadError(f'rows of {address.family} need {error.name}: pip install "falai[{extra}]"') from error
 
 
 def _file(address: Address) -> OldPlace:
@@ -123,7 +128,11 @@ def _file(address: Address) -> OldPlace:
 
 
 def _server(url: str, address: Address) -> OldPlace:
-    if "+" in url.partition(":")[0] and address.family != "mongodb":
+    if address.family == "mongodb":
+        from falai.cli.migrate_mongo import MongoRows
+
+        return MongoRows(address)
+    if "+" in url.partition(":")[0]:
         from falai.cli.migrate_sqlalchemy import SQLAlchemyRows
 
         return SQLAlchemyRows(address)
@@ -135,11 +144,11 @@ def _server(url: str, address: Address) -> OldPlace:
         from falai.cli.migrate_redis import RedisRows
 
         return RedisRows(address)
-    if address.family == "mongodb":
-        from falai.cli.migrate_mongo import MongoRows
+    if address.family == "opensearch":
+        from falai.cli.migrate_opensearch import OpenSearchRows
 
-        return MongoRows(address)
+        return OpenSearchRows(address)
     raise LoadError(
-        "rows are read from sqlite, postgresql, dialect+driver of SQLAlchemy, redis, mongodb, a path that ends in"
-        f" {' or '.join(_FILES)}, and a file of JSON lines that ends in .jsonl; this URL is of none of these"
+        "rows are read from sqlite, postgresql, redis, mongodb, opensearch, a dialect+driver of SQLAlchemy, a path"
+        f" that ends in {' or '.join(_FILES)}, and a file of JSON lines, .jsonl; this URL is of none of these"
     )

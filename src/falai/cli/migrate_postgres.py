@@ -26,6 +26,9 @@ class PostgresRows:
     """The rows of a table, in the order of their ids. No read lasts longer than a page."""
 
     def __init__(self, address: Address) -> None:
+        from psycopg import AsyncConnection
+
+        self._connect = AsyncConnection.connect
         self._table = check_table(address.table)
         self._url = address.url
         self._connection: AsyncConnection[Any] | None = None
@@ -61,10 +64,8 @@ class PostgresRows:
         return sql.Identifier(*self._table.lower().split("."))
 
     async def _read(self, statement: sql.SQL | sql.Composed, *values: object) -> list[Any]:
-        from psycopg import AsyncConnection
-
         if self._connection is None:
-            self._connection = await AsyncConnection.connect(self._url, autocommit=True)
+            self._connection = await self._connect(self._url, autocommit=True)
         cursor = await self._connection.execute(statement, values)
         return await cursor.fetchall()
 
