@@ -35,8 +35,11 @@ class Host(ABC):
 class PsycopgPool(Host):
     missing_table = psycopg.errors.UndefinedTable
 
+    def __init__(self, timeout: float = 10) -> None:
+        self.timeout = timeout
+
     async def connect(self, url: str) -> Any:
-        pool = AsyncConnectionPool(url, min_size=1, max_size=4, timeout=10, reconnect_timeout=0, open=False)
+        pool = AsyncConnectionPool(url, min_size=1, max_size=4, timeout=self.timeout, reconnect_timeout=0, open=False)
         await pool.open(wait=True)
         return pool
 

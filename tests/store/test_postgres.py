@@ -343,7 +343,7 @@ async def test_an_id_that_is_too_long(client: Any, place: str) -> None:
 
 
 class Recording:
-    """A stand-in for a pool of asyncpg: keeps what it was asked, and has no rows."""
+    """A stand-in for a connection of asyncpg: keeps what it was asked, and has no rows."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -351,9 +351,6 @@ class Recording:
     async def fetch(self, sql: str, *values: Any) -> list[Any]:
         self.asked.append((sql.split(maxsplit=1)[0], *values))
         return []
-
-    def acquire(self) -> None:
-        raise AssertionError
 
 
 async def test_one_statement_checks_and_writes() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from asyncio import Lock
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Client", "Opened", "client_of"]
 
 Rows = Sequence[Sequence[Any]]
-_WAIT_SECONDS = 10.0
+_WAIT_SECONDS = 5.0
+_LOST = ("08", "57P0")  # the SQLSTATEs of a connection that is gone, and of a server that goes
 
 
 class Client(Protocol):
@@ -36,7 +36,7 @@ def client_of(client: Any) -> Client:
     if isinstance(client, Opened):
         return client
     if hasattr(client, "fetch"):
-        return _Asyncpg(client)
+        return _AsyncpgPool(client) if hasattr(client, "acquire") else _Asyncpg(client)
     if iscoroutinefunction(getattr(client, "close", None)):  # the blocking ones have the same names
         if hasattr(client, "getconn"):
             return _PsycopgPool(client)
@@ -49,18 +49,34 @@ def client_of(client: Any) -> Client:
 
 
 class _Asyncpg:
-    """A connection of asyncpg carries out one statement at a time; a pool has one for each call."""
+    """A connection of asyncpg, which carries out one statement at a time."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._turn: AbstractAsyncContextManager[None] = nullcontext() if hasattr(client, "acquire") else Lock()
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._turn = Lock()
 
     async def run(self, sql: str, *values: object) -> Rows:
         async with self._turn:
-            return cast(Rows, await self._client.fetch(sql, *values))
+            return cast(Rows, await self._connection.fetch(sql, *values))
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._connection.close()
+
+
+class _AsyncpgPool:
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+
+    async def run(self, sql: str, *values: object) -> Rows:
+        try:
+            return cast(Rows, await self._pool.fetch(sql, *values))
+        except Exception as error:
+            if str(getattr(error, "sqlstate", "")).startswith(_LOST):
+                await self._pool.expire_connections()  # the others mostly are lost too: the next call gets none of them
+            raise
+
+    async def close(self) -> None:
+        await self._pool.close()
 
 
 class _Psycopg:
@@ -131,7 +147,7 @@ async def _run_in(pool: AsyncConnectionPool[Any], sql: str, values: Sequence[obj
             finally:
                 lost = connection.closed
     finally:
-        if lost:  # the others mostly are too: the next call gets none of them
+        if lost:  # likewise
             await pool.check()
 
 
