@@ -14,13 +14,13 @@ import gc
 import sqlite3
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -92,8 +92,51 @@ def _sqlite_save(db: sqlite3.Connection, version: int, blob: str) -> None:
     assert changed.rowcount == 1
 
 
+@asynccontextmanager
+async def redis(session: Session) -> AsyncIterator[Sides]:
+    """A server on loopback, and on each side a client of the same kind with one connection."""
+    from falai.store.redis import _SAVE, RedisStore, from_url  # pyright: ignore[reportPrivateUsage] - the same script
+
+    with a_server("Redis") as url:
+        client: Any = from_url(url)._redis  # noqa: SLF001 - it is made as the store's own is
+        digest = await client.script_load(_SAVE)
+
+        async def floor() -> None:
+            row = await client.hgetall("floor")
+            loaded = DECODE(row[b"blob"])
+            assert loaded.version == int(row[b"version"])
+            loaded.version += 1
+            expected, version = str(loaded.version - 1), str(loaded.version)
+            values = (expected, version, ENCODE(loaded), "2026-09-20T10:00:00.000Z", "604800")
+            assert await client.evalsha(digest, 1, "floor", *values) is None
+
+        session.version = 1
+        await client.hset("floor", mapping={"version": "1", "blob": ENCODE(session)})
+        async with from_url(url) as store:
+            assert isinstance(store, RedisStore)
+            await store.save(session, 0)
+            yield Sides(store, floor)
+        await client.aclose()
+
+
+@contextmanager
+def a_server(kind: str) -> Iterator[str]:
+    """The URL of one that the tests know how to start."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from servers import programs  # beside the tests, where benchmarks have no business but here
+
+    server: Any = getattr(programs, kind)()
+    try:
+        server.prepare()
+        server.start()
+        yield server.url
+    finally:
+        server.remove()
+
+
 STORES: dict[str, Callable[[Session], AbstractAsyncContextManager[Sides]]] = {
     "SQLite": sqlite,
+    "Redis": redis,
 }
 
 

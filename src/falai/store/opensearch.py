@@ -104,7 +104,7 @@ class OpenSearchStore(Store):
             body["search_after"] = [after]
         found = await self._client.search(index=self._index, body=body)
         hits: list[dict[str, Any]] = found["hits"]["hits"]
-        rows = [(hit["_id"], hit.get("_source") or {}) for hit in hits]
+        rows: list[tuple[str, dict[str, Any]]] = [(hit["_id"], hit.get("_source") or {}) for hit in hits]
         return read_page(
             ((id, row.get("version"), row.get("blob")) for id, row in rows),
             hits[-1]["sort"][0] if len(hits) == limit else None,
