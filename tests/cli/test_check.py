@@ -103,7 +103,7 @@ def test_a_problem_is_shown_as_compilers_do(tmp_path: Path):
         '    18 │       - {id: tell, do: notfy, with: {to: "{{data.day}}"}}\n'
         "       │                        ^^^^^\n"
         '  flow "lead", step "tell": the agent has no action called "notfy".\n'
-        '  Add it to the agent, or use one that is there: "notify".\n'
+        '  Did you mean "notify"? Add it to the agent, or use one that is there: "notify".\n'
         "\n"
         "1 flow: 1 problem, no warnings\n"
     )
@@ -301,6 +301,26 @@ def test_a_broken_file_is_a_problem_with_its_place(tmp_path: Path, name: str, te
     assert words in said["findings"][0]["message"]
     if line is not None:
         assert said["findings"][0]["range"]["start"]["line"] == line
+
+
+@pytest.mark.parametrize(
+    ("step", "marked"),
+    [
+        ("if: {vp: 1}, else: end", "vp"), ("if: {equals: {nmae: x}}, else: end", "nmae"),
+        ("if: {known: [nmae]}, else: end", "nmae"), ("collect: [name], ask: {nmae: x}", "nmae"),
+        ("do: notify, with: {to: x, too: y}", "too"), ("wait: 1d, upTo: 2d", "upTo"),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_wrong_is_underlined_itself(tmp_path: Path, step: str, marked: str):
+    """And not the value that it has."""
+    done = command("check", _write(tmp_path, "a.yaml", AGENT + f"      - {{id: last, {step}}}\n"))
+    assert _marked(done)[-1] == marked
+
+
+def test_two_flows_of_one_id_in_one_list(tmp_path: Path):
+    """As in two files: the second is told."""
+    code, said = _found(_write(tmp_path, "a.json", f"[{FINE}, {FINE}]"))
+    assert (code, [(one["code"], one["path"]) for one in said["findings"]]) == (1, [("duplicate-flow-id", "[1].id")])
 
 
 def test_a_file_that_is_not_in_utf_8(tmp_path: Path):

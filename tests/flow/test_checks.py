@@ -386,6 +386,37 @@ def test_a_property_in_snake_case_is_recognised() -> None:
     assert "Did you mean" not in found_[4]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "fix"),
+    [
+        (flow({"id": "y", "waitt": "2d"}), 'Did you mean wait instead of "waitt"? Give it one of'),
+        (flow({"id": "y", "If": {}}), "Did you mean if instead of"),
+        (flow({"id": "y", "text": "Hi"}), "Give it one of"),
+        ({"id": "f", "step": []}, "Did you mean steps instead of"),
+        (flow({"id": "y", "wait": {"evnt": "paid"}}), "Did you mean event instead of"),
+        (flow({**SAY, "then": {"stp": "a"}}), "Did you mean step instead of"),
+        (flow({"id": "y", "prompt": "p", "branches": [{"when": "w", "than": "end"}]}), "Did you mean then instead of"),
+        (flow({"id": "y", "prompt": "p", "branches": [{"when": "w"}]}), 'Write "<step id>"'),
+        (flow({"id": "y", "prompt": "p", "branches": [{"wen": "w", "then": "end"}]}), "Did you mean when instead of"),
+        (flow(SAY, on=[{"messages": ["hi"]}]), "Did you mean message instead of"),
+        (flow({**SAY, "then": "End"}), 'Did you mean "end"? Write'),
+        (flow({"id": "y", "collect": ["nmae"]}), 'Did you mean "name"? Add it'),
+        (flow({"id": "y", "if": {"knwon": ["name"]}, "else": "end"}), 'Did you mean "known"? Register it'),
+        (flow({"id": "y", "do": "tll"}), 'Did you mean "tell"? Add it'),
+        (flow({"id": "y", "do": "tell", "with": {"to": "x", "tag": []}}), 'Did you mean "tags"? Its parameters'),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_recognised(wrong: Any, fix: str) -> None:
+    """What may have been meant is the first word of the fix; what is like nothing gets no guess."""
+    assert any(problem.fix.startswith(fix) for problem in problems(wrong)), problems(wrong)
+
+
+def test_of_very_many_names_a_message_has_a_few() -> None:
+    """A flow of a thousand steps does not fill the screen for each problem."""
+    (problem,) = problems(flow(*({"id": f"s{n}", "say": "x"} for n in range(1000)), {**SAY, "then": "nowhere"}))
+    assert problem.fix.endswith('"s29" or 971 more')
+
+
 def test_warnings_come_as_found() -> None:
     """S-37: flow, triggers, steps; W2 between `ask` and branches, W4 in its branch."""
     step = {

@@ -91,14 +91,16 @@ def _of_agent(options: AgentOptions) -> Iterator[Finding]:
 
 def _repeated_ids(group: Sequence[Source]) -> Iterator[tuple[Source, Finding]]:
     """A3, for flows that no agent was made of yet."""
-    first: dict[str, Source] = {}
+    earlier: dict[str, Source] = {}
     for source in group:
         for flow, base in zip(source.flows, source.bases, strict=True) if source.options is None else ():
             flow_id = flow.get("id") if is_object(flow) else None
-            if isinstance(flow_id, str) and first.setdefault(flow_id, source) is not source:
+            if isinstance(flow_id, str) and flow_id in earlier:
                 place = flow_place(flow, base).key("id")
-                what = f"there is a flow with the id {quoted(flow_id)} in {first[flow_id].target} as well"
+                what = f"there is a flow with the id {quoted(flow_id)} in {earlier[flow_id].target} as well"
                 yield source, place.problem("duplicate-flow-id", what, "Give each flow an id of its own")
+            elif isinstance(flow_id, str):
+                earlier[flow_id] = source
 
 
 # --- beyond names: advice and analysis ---------------------------------------------------------

@@ -7,13 +7,13 @@ conditions, tools, flows, …}`, as the `agent` of a scenario file has it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from falai.errors import Problem
 from falai.flow.build import AgentOptions
 from falai.flow.functions import Tool
 from falai.flow.hours import BusinessHours
+from falai.flow.nearest import nearest
 from falai.flow.places import Finding, Notice
 from falai.session.jsontext import is_list, is_object, quoted, show
 from falai.testing.scenario.stage import field_of
@@ -30,7 +30,7 @@ _PLAIN = _TEXTS | {
     "idle": "idle",
     "knowledgeBase": "knowledge_base",
 }
-_KEYS = {*_FLOWS_ONLY, *_DEFINITIONS, "tools", *_PLAIN, "name", "businessHours", "options", "clock"}
+_KEYS = sorted({*_FLOWS_ONLY, *_DEFINITIONS, "tools", *_PLAIN, "name", "businessHours", "options", "clock"})
 
 
 def is_flow_document(content: Any) -> bool:
@@ -79,8 +79,8 @@ def stray_keys(content: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _stray(key: str) -> Notice:
-    near = get_close_matches(key, _KEYS, 1)
-    fix = f"Did you mean {near[0]}?" if near else "Take it out"
+    near = nearest(key, _KEYS)
+    fix = f"Did you mean {near}?" if near else "Take it out"
     return Notice("unlisted-property", "agent", f"the property {quoted(key)} has no meaning here", fix, key)
 
 

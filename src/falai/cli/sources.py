@@ -76,7 +76,7 @@ class Source:
         if self.broken_at is not None:
             return Located(self.file, self.text, self.broken_at)
         if self._spots is not None:
-            spanned = key_span_of if finding.code == "unlisted-property" else span_of
+            spanned = key_span_of if _is_of_key(finding) else span_of
             return Located(self.file, self.text, spanned(self.text, spot_at(self._spots, finding.path)))
         if Path(self.file).suffix in _READERS:
             return Located(self.file, self.text, point(1, 1))
@@ -107,6 +107,12 @@ def load_sources(targets: Sequence[str], agent: str | None = None) -> list[Sourc
     ids = [found for source in [owner, *sources] for found in _ids(source.flows)]
     names = replace(owner.registries or Registries(), flows=tuple(dict.fromkeys(ids)))
     return [_owned(source, replace(owner, registries=names)) for source in sources]
+
+
+def _is_of_key(finding: Finding) -> bool:
+    """Whether it is a key that is wrong, and not its value."""
+    in_object = finding.code == "unknown-field" and not finding.path.endswith("]")
+    return in_object or finding.code in ("unlisted-property", "unknown-condition", "extra-parameter")
 
 
 def _sources(target: str) -> Iterator[Source]:
@@ -225,7 +231,7 @@ def _python(target: str) -> Source:
     source = Source(target=target, file=file, text=_text_of(file))
     if _is_agent(named.value):
         return _of_agent(source, named.value)
-    flows: Any = [named.value] if isinstance(named.value, Flow) else named.value
+    flows: Any = [named.value] if isinstance(named.value, Flow) or is_object(named.value) else named.value
     if not is_list(flows) or not all(isinstance(flow, Flow) or is_object(flow) for flow in flows):
         raise LoadError(_nothing_there(named))
     wire = tuple(to_wire(flow) for flow in flows)
@@ -277,11 +283,16 @@ def _text_of(file: str | None) -> str:
 
 
 def _nothing_there(named: Named) -> str:
+    if not hasattr(named.module, named.attribute):
+        return f"{named.place} has nothing called {named.attribute}{_others(named)}"
+    return f"{named.place}:{named.attribute} is no agent, no flow and no list of flows{_others(named)}"
+
+
+def _others(named: Named) -> str:
     kinds = {"an agent": Agent, "a flow": Flow}
     found = [f"{name} is {words}" for name, value in vars(named.module).items() for words, kind in kinds.items()
              if isinstance(value, kind)]  # fmt: skip
-    there = f"; there, {', '.join(found)}" if found else ""
-    return f"{named.place}:{named.attribute} is no agent, no flow and no list of flows{there}"
+    return f"; there, {', '.join(found)}" if found else ""
 
 
 # --- whose names -------------------------------------------------------------------------------

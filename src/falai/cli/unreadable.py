@@ -57,8 +57,8 @@ _WORDS = (
 def unreadable(text: str, error: Exception) -> tuple[Problem, Span | None]:
     """The problem of a file whose `text` gave this error, and where in it; `None` when that is not known."""
     if isinstance(error, UnicodeDecodeError):
-        span = _point_at(text, text.find("\N{REPLACEMENT CHARACTER}"))
-        return _problem(f"it is not in UTF-8 (byte 0x{error.object[error.start]:02x})", "Save it as UTF-8"), span
+        what = f"it is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
+        return _problem(what, "Save it as UTF-8"), _point_at(text, text.find("\N{REPLACEMENT CHARACTER}"))
     if isinstance(error, OSError):
         return _problem(error.strerror or str(error), "See to it that it can be read"), None
     if not text.strip():

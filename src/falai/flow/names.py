@@ -6,24 +6,29 @@ is what the checks of one flow look things up in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from falai.errors import Problem
 from falai.flow.conditions import BUILT_IN
 from falai.flow.durations import EXAMPLES, is_duration
 from falai.flow.moves import check_moves
+from falai.flow.nearest import instead, meant
 from falai.flow.phrases import split_phrases
 from falai.flow.places import Finding, Place, Wire, flow_place, is_list, is_object, listing, step_place, trigger_place
 from falai.flow.registries import Registries
 from falai.flow.unlisted import unlisted_in_flow, unlisted_in_step, unlisted_in_trigger
-from falai.flow.wire import TRIGGERS, action_name, body_kinds
+from falai.flow.wire import BRANCH, TRIGGER, TRIGGERS, action_name, body_kinds
 from falai.flow.withs import allowed, check_with, fits, kind_of
 from falai.session.jsontext import MISSING, json_text, quoted, show
 from falai.session.keys import is_blank_id
 
 __all__ = ["Scope", "check_condition", "check_instructions", "check_names", "check_tools"]
+
+_SHOWN = 30
+"""So many of the names that there are stand in a message: a flow of a thousand steps would fill the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ def check_tools(tools: Sequence[Any], place: Place, names: Registries) -> Iterat
     for index, tool in enumerate(tools):
         if tool not in names.tools:
             what = f"{place.name} names no tool: {quoted(tool)}"
-            yield place.item(index).problem("unknown-tool", what, _known(names.tools))
+            yield place.item(index).problem("unknown-tool", what, _known(tool, names.tools))
 
 
 def check_instructions(instructions: Sequence[Wire], place: Place, names: Registries) -> Iterator[Problem]:
@@ -130,7 +135,8 @@ def check_condition(condition: Any, place: Place, names: Registries) -> Iterator
         elif key not in names.conditions:
             built_in = listing([quoted(name) for name in BUILT_IN], "and")
             what = f"{place.name} asks for a condition that the agent lacks: {_name(key)}"
-            yield place.key(str(key)).problem("unknown-condition", what, f"Register it; built in are {built_in}")
+            near = meant(_plain_name(key), [*BUILT_IN, *names.conditions])
+            yield place.key(str(key)).problem("unknown-condition", what, f"{near}Register it; built in are {built_in}")
 
 
 def _equals(argument: Any, place: Place, names: Registries) -> Iterator[Problem]:
@@ -164,7 +170,9 @@ def _slugs(slugs: Sequence[Any], place: Place, names: Registries) -> Iterator[Pr
 
 
 def _unknown_field(slug: Any, place: Place, path: str, names: Registries) -> Problem:
-    return place.problem("unknown-field", f"{path} names no field of the agent: {_name(slug)}", _known(names.fields))
+    return place.problem(
+        "unknown-field", f"{path} names no field of the agent: {_name(slug)}", _known(slug, names.fields)
+    )
 
 
 def _plain_name(value: Any) -> str:
@@ -179,9 +187,15 @@ def _name(value: Any) -> str:
     return quoted(_plain_name(value))
 
 
-def _known(names: Iterable[str]) -> str:
-    there = listing([quoted(name) for name in names] or ["none"], "and")
-    return f"Add it to the agent, or use one that is there: {there}"
+def _known(name: Any, names: Collection[str]) -> str:
+    there = listing(_few(names) or ["none"], "and")
+    return f"{meant(_plain_name(name), names)}Add it to the agent, or use one that is there: {there}"
+
+
+def _few(names: Collection[str]) -> list[str]:
+    """The names as messages show them; of very many, the first."""
+    shown = [quoted(name) for name in islice(names, _SHOWN)]
+    return [*shown, f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else shown
 
 
 def _duration(value: Any, place: Place) -> Iterator[Problem]:
@@ -191,7 +205,9 @@ def _duration(value: Any, place: Place) -> Iterator[Problem]:
 
 def _event(value: Any, place: Place, names: Registries) -> Iterator[Problem]:
     if not isinstance(value, str) or value not in names.events:
-        yield place.problem("unknown-event", f"{place.name} names no event: {_name(value)}", _known(names.events))
+        yield place.problem(
+            "unknown-event", f"{place.name} names no event: {_name(value)}", _known(value, names.events)
+        )
 
 
 # --- triggers ----------------------------------------------------------------------------------
@@ -219,7 +235,7 @@ def _trigger_kind(trigger: Wire, place: Place) -> Iterator[Problem]:
     kinds = [f"`{kind}`" for kind in TRIGGERS if kind in trigger]
     if not kinds:
         what = f"none of {listing([f'`{kind}`' for kind in TRIGGERS])} is set"
-        yield place.problem("no-trigger-kind", what, "Set exactly one of them")
+        yield place.problem("no-trigger-kind", what, instead(trigger, TRIGGERS, TRIGGER, "Set exactly one of them"))
     elif len(kinds) > 1:
         yield place.problem("mixed-trigger", f"{listing(kinds, 'and')} are set", "Make a trigger of each")
 
@@ -267,7 +283,8 @@ def _asks(step: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
 def _branch(branch: Wire, step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]:
     if "when" not in branch and "if" not in branch:
         what = f"{place.name} has neither when nor if, so nothing decides it"
-        yield place.problem("branch-without-test", what, "Write when for the model, or if for code")
+        fix = instead(branch, ("when", "if"), BRANCH, "Write when for the model, or if for code")
+        yield place.problem("branch-without-test", what, fix)
     if "when" in branch and "wait" in step:
         what = f"{place.name} has a when, and nothing judges it while the run waits"
         yield place.notice("unjudged-branch", what, "Write an if, or move the branch to a talk step")
@@ -295,8 +312,8 @@ def _step_target(step_id: str, index: int, place: Place, scope: Scope, *, clears
     position = scope.steps.get(step_id)
     if position is None:
         what = f"{place.name} leads to {quoted(step_id)}, and the flow has no step of that id"
-        there = listing([quoted(name) for name in scope.steps]) if scope.steps else "end"
-        yield place.problem("unknown-step", what, f'Write "end" or one of its steps: {there}')
+        fix = f'{meant(step_id, ["end", *scope.steps])}Write "end" or one of its steps: {listing(_few(scope.steps))}'
+        yield place.problem("unknown-step", what, fix)
     elif position <= index and not clears:
         what = f"{place.name} leads back to {quoted(step_id)} and clears nothing, so known fields are not asked again"
         yield place.notice(
@@ -311,7 +328,7 @@ def _flow_target(flow_id: str, place: Place, flows: Sequence[str] | None) -> Ite
         return
     there = listing([quoted(name) for name in flows], "and") if flows else "none"
     what = f"{place.name} starts the flow {quoted(flow_id)}, and there is no such flow"
-    yield place.notice("unknown-flow", what, f"The flows are: {there}")
+    yield place.notice("unknown-flow", what, meant(flow_id, flows) + f"The flows are: {there}")
 
 
 def _do(step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]:
@@ -322,7 +339,7 @@ def _do(step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]
         yield place.key("do").problem("unknown-action", what, "Add it to the agent's actions")
     elif name is None or name not in scope.names.actions:
         what = f"the agent has no action called {_name(action if name is None else name)}"
-        yield place.key("do").problem("unknown-action", what, _known(scope.names.actions))
+        yield place.key("do").problem("unknown-action", what, _known(name, scope.names.actions))
     else:
         parameters = scope.names.actions[name]
         yield from check_with(step.get("with", {}), name, parameters, place.key("with"))

@@ -14,8 +14,9 @@ from typing import Any
 from falai.errors import Problem
 from falai.flow.durations import EXAMPLES
 from falai.flow.fields import read_parameters
+from falai.flow.nearest import instead
 from falai.flow.places import Place, Wire, flow_place, is_list, is_object, listing, step_place, trigger_place
-from falai.flow.wire import NoPhrases, body_kinds
+from falai.flow.wire import BRANCH, FLOW, STEP, TARGET, NoPhrases, body_kinds
 from falai.session.jsontext import MISSING, quoted, show
 
 __all__ = ["flow_shape", "instructions_shape", "texts_shape"]
@@ -25,6 +26,7 @@ Checks = tuple[tuple[str, Check], ...]
 
 ON_END = ("end", "stay", "reset")
 INSTRUCTION_KINDS = ("must", "never", "should")
+BODIES = ("prompt", "collect", "say", "do", "wait", "if")
 
 _A_STEP = 'Give it one of "prompt", "collect", "say", "do", "wait" or "if"'
 _A_TARGET = 'Write "<step id>", "end", {"step": "<step id>"} or {"flow": "<flow id>"}'
@@ -39,7 +41,8 @@ def flow_shape(flow: Any, base: str = "") -> Iterator[Problem]:
         return
     steps = flow.get("steps", MISSING)
     if not is_list(steps):
-        yield place.key("steps").problem("no-steps", f"steps is {show(steps)}", "List the flow's steps")
+        fix = instead(flow, ("steps",), FLOW, "List the flow's steps")
+        yield place.key("steps").problem("no-steps", f"steps is {show(steps)}", fix)
     yield from _each(_FLOW_CHECKS, flow, place)
     yield from _triggers(flow.get("on", []), place)
     if is_list(steps):
@@ -155,7 +158,9 @@ def _wait(value: Any, place: Place) -> Iterator[Problem]:
         event = value.get("event", MISSING)
         if not isinstance(event, str):
             what = f"{place.name} has no text as its event: {show(event)}"
-            yield place.problem("no-event", what, 'Write {"event": "<event name>"}')
+            yield place.problem(
+                "no-event", what, instead(value, ("event",), ("event", "upTo"), 'Write {"event": "<event name>"}')
+            )
     elif not isinstance(value, str):
         fix = f'Write a duration ({EXAMPLES}) or {{"event": "<event name>"}}'
         yield place.problem("bad-duration", f"{place.name} is {show(value)}", fix)
@@ -169,7 +174,8 @@ def _target(value: Any, place: Place) -> Iterator[Problem]:
     if len(keys) > 1:
         yield place.problem("bad-target", f"{place.name} is {show(value)} with both step and flow", "Keep one")
     elif not leads:
-        yield place.problem("bad-target", f"{place.name} is {show(value)}", _A_TARGET)
+        fix = instead(value, ("step", "flow"), TARGET, _A_TARGET) if is_object(value) else _A_TARGET
+        yield place.problem("bad-target", f"{place.name} is {show(value)}", fix)
     if is_object(value) and "clear" in value:
         yield from texts_shape(value["clear"], place.key("clear"))
 
@@ -223,7 +229,11 @@ def _when(value: Any, place: Place) -> Iterator[Problem]:
 
 def _branch(value: Wire, place: Place) -> Iterator[Problem]:
     yield from _each((("when", _text), ("if", _condition)), value, place)
-    yield from _target(value.get("then", MISSING), place.key("then"))
+    if "then" in value:
+        yield from _target(value["then"], place.key("then"))
+    else:
+        then = place.key("then")
+        yield then.problem("bad-target", f"{then.name} is missing", instead(value, ("then",), BRANCH, _A_TARGET))
 
 
 def _branches(value: Any, place: Place) -> Iterator[Problem]:
@@ -233,7 +243,7 @@ def _branches(value: Any, place: Place) -> Iterator[Problem]:
 def _step(step: Wire, place: Place) -> Iterator[Problem]:
     kinds = body_kinds(step)
     if not kinds:
-        yield place.problem("does-nothing", "this step does nothing", _A_STEP)
+        yield place.problem("does-nothing", "this step does nothing", instead(step, BODIES, STEP, _A_STEP))
     elif len(kinds) > 1:
         found = listing([quoted(kind) for kind in kinds], "and")
         yield place.problem("mixed-step", f"one step cannot be {found}", "Make a step of each")

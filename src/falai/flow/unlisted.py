@@ -6,11 +6,12 @@ target; nothing inside `with`, `ui`, `input`, `ask` or a condition's arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from falai.flow.nearest import nearest
 from falai.flow.places import Notice, Place, Wire, is_object
-from falai.flow.wire import BRANCH, FLOW, INSTRUCTION, STEPS, TARGETS, TRIGGERS, body_kinds, wire_name
+from falai.flow.wire import BRANCH, FLOW, INSTRUCTION, STEPS, TARGETS, TRIGGER, TRIGGERS, body_kinds
 from falai.session.jsontext import quoted
 
 __all__ = ["unlisted", "unlisted_in_flow", "unlisted_in_instructions", "unlisted_in_step", "unlisted_in_trigger"]
@@ -24,9 +25,9 @@ def unlisted_in_flow(flow: Wire, place: Place) -> Iterator[Notice]:
 
 
 def unlisted_in_trigger(trigger: Wire, place: Place) -> Iterator[Notice]:
-    """The trigger's own properties, by its kind."""
+    """The trigger's own properties, by its kind; while it has none, or several, those of any."""
     kinds = [kind for kind in TRIGGERS if kind in trigger]
-    yield from unlisted(trigger, TRIGGERS[kinds[0]] if kinds else (), place)
+    yield from unlisted(trigger, TRIGGERS[kinds[0]] if len(kinds) == 1 else TRIGGER, place)
 
 
 def unlisted_in_step(step: Wire, place: Place) -> Iterator[Notice]:
@@ -39,7 +40,7 @@ def unlisted_in_instructions(instructions: Sequence[Wire], place: Place) -> Iter
     yield from _parts(instructions, INSTRUCTION, place)
 
 
-def unlisted(value: Wire, listed: Sequence[str], place: Place) -> Iterator[Notice]:
+def unlisted(value: Wire, listed: Collection[str], place: Place) -> Iterator[Notice]:
     """One warning for each property that is not listed."""
     for key in value:
         if key not in listed:
@@ -66,9 +67,8 @@ def _target(target: Any, place: Place) -> Iterator[Notice]:
         yield from unlisted(target, TARGETS["flow" if "flow" in target else "step"], place)
 
 
-def _notice(key: str, listed: Sequence[str], place: Place) -> Notice:
-    meant = wire_name(key)
-    misspelt = meant != key and meant in listed
-    fix = f"Did you mean {meant}?" if misspelt else "Take it out; it does not survive a conversion"
+def _notice(key: str, listed: Collection[str], place: Place) -> Notice:
+    near = nearest(key, listed)
+    fix = f"Did you mean {near}?" if near else "Take it out; it does not survive a conversion"
     inside = f" in {place.name}" if place.name else ""
     return place.key(key).notice("unlisted-property", f"the property {quoted(key)}{inside} has no meaning here", fix)

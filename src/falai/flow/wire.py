@@ -42,8 +42,8 @@ from falai.flow.places import Wire, is_list, is_object
 from falai.session.jsontext import show
 
 __all__ = [
-    "BRANCH", "FLOW", "INSTRUCTION", "STEPS", "TARGETS", "TRIGGERS", "NoPhrases", "action_name", "body_kinds",
-    "flow_from_wire", "instruction_from_wire", "to_wire", "wire_name",
+    "BRANCH", "FLOW", "INSTRUCTION", "STEP", "STEPS", "TARGET", "TARGETS", "TRIGGER", "TRIGGERS", "NoPhrases",
+    "action_name", "body_kinds", "flow_from_wire", "instruction_from_wire", "to_wire", "wire_name",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -73,6 +73,8 @@ TRIGGERS: Mapping[str, tuple[str, ...]] = {
 }
 TARGETS: Mapping[str, tuple[str, ...]] = {"step": ("step", "clear"), "flow": ("flow", "input")}
 BRANCH = ("when", "if", "then")
+STEP, TRIGGER, TARGET = ({key for keys in kinds.values() for key in keys} for kinds in (STEPS, TRIGGERS, TARGETS))
+"""What any kind of these may have."""
 INSTRUCTION = ("id", "kind", "when", "if", "prompt")
 
 _GENERIC = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from falai.errors import Problem
+from falai.flow.nearest import meant
 from falai.flow.places import Place, Wire, is_list, is_object, listing
 from falai.flow.plan import ParamPlan
 from falai.flow.values import in_enum, is_number
@@ -32,8 +33,9 @@ def check_with(
     for name in given:
         if name not in parameters:
             what = f"the action {quoted(action)} has no parameter {quoted(str(name))}"
-            there = listing([quoted(known) for known in parameters], "and") if parameters else "none"
-            yield place.key(str(name)).problem("extra-parameter", what, f"Its parameters are: {there}")
+            known = listing([quoted(known) for known in parameters], "and") if parameters else "none"
+            fix = f"{meant(str(name), parameters)}Its parameters are: {known}"
+            yield place.key(str(name)).problem("extra-parameter", what, fix)
 
 
 def fits(value: Any, kind: str) -> bool:
