@@ -253,6 +253,14 @@ def test_what_cannot_be_asked(agent: Path, arguments: Sequence[str], told: str) 
     assert told in " ".join(done.err.split())
 
 
+def test_the_agent_s_own_model_without_its_key(tmp_path: Path) -> None:
+    """It is told before a call, as for a model that is named."""
+    desk = tmp_path / "desk.py"
+    desk.write_text('from falai import Agent\nagent = Agent(name="A", model="openai:any")\n', encoding="utf-8")
+    done = command("draft", "x", "--agent", desk, env={"FALAI_MODEL": None, "OPENAI_API_KEY": None})
+    assert (done.code, "needs a key" in done.err) == (2, True)
+
+
 def test_what_a_model_writes_cannot_steer_the_terminal(agent: Path) -> None:
     """On standard output such characters are escapes of JSON, elsewhere they are taken out."""
     steps = [

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from falai.cli.loading import LoadError
-from falai.cli.models import close_model, named_model
+from falai.cli.models import close_model, named_model, without_key
 from falai.cli.screen import clean
 from falai.cli.sources import Source, load_owner
 from falai.cli.specfile import spec_text, why_not_written
@@ -87,6 +87,8 @@ def _model(options: DraftOptions, owner: Source | None) -> Model:
         raise LoadError(_NO_MODEL)
     if model.name == "lexical":
         raise LoadError(_LEXICAL)
+    if why := without_key(model):
+        raise LoadError(why)
     return model
 
 
