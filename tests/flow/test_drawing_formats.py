@@ -183,6 +183,17 @@ def test_dot_keeps_texts_in_their_strings(said: str) -> None:
 # --- text --------------------------------------------------------------------------------------
 
 
+def test_text_cuts_a_goal_only_where_there_is_no_room() -> None:
+    """A long name of a goal is whole beside a short label, and the other way round."""
+    steps = [{"id": "a", "if": {"known": ["x"]}, "then": "z" * 50, "else": "y" * 90}, {"id": "y" * 90, "say": "y"}]
+    picture = picture_of_flow({"id": "f", "steps": [*steps, {"id": "z" * 50, "say": "z"}]})
+    drawn = text([picture], 80)
+    assert f"├─ yes ──▶ {'z' * 50} ↓\n" in drawn
+    branches = [{"when": "w" * 60, "then": "end"}]
+    asks = picture_of_flow({"id": "f", "steps": [{"id": "a", "collect": ["x"], "branches": branches}]})
+    assert f" {'w' * 60} ──▶ end\n" in text([asks], 80)
+
+
 @pytest.mark.property
 @settings(deadline=None)
 @given(hostile, st.integers(30, 120))

@@ -21,8 +21,8 @@ Size = tuple[float, float]
 _SWEEPS = 16
 _LOOP = (30.0, 12.0)
 """What an arrow to its own box needs to turn round."""
-_INNER, _LOWER = 8.0, 3.0
-"""How much straighter an arrow should be between the boxes, and where it comes to the lower one: it bends once, above."""
+_STRAIGHT = 8.0
+"""How much straighter an arrow should be below its first piece: it bends once, above, and its label is near its goal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ def _lead(rows: Rows, arrow: Arrow, up: bool, number: Mapping[str, int]) -> None
     rows.label_at.append(between[-1 if up else 0])
     rows.chains.append([above, *between, under])
     for one, other in pairwise(rows.chains[-1]):
-        weight = arrow.straight * (_INNER if one in between and other in between else _LOWER if other == under else 1.0)
+        weight = arrow.straight * (1.0 if one == above else _STRAIGHT)
         rows.links[one].append((other, weight))
         rows.links[other].append((one, weight))
 

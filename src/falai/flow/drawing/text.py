@@ -68,31 +68,32 @@ class _Sheet:
         others = [edge for edge in edges if edge is not on]
         for edge in others:
             corner = "└" if on is None and edge is others[-1] else "├"
-            yield self._way(f"{self._margin}{corner}─", edge, self._goal(edge, index))
+            yield self._way(f"{self._margin}{corner}─", edge, index)
         if on is not None:
             yield f"{self._margin}{'┃' if on.taken else '│'} {self._label(on)}".rstrip()
             yield f"{self._margin}▼"
         elif index + 1 < len(self._rows):
             yield ""
 
-    def _way(self, corner: str, edge: PictureEdge, goal: str) -> str:
-        """A way and where it leads; of both, rather than of the goal alone, something may be cut."""
+    def _way(self, corner: str, edge: PictureEdge, index: int) -> str:
+        """A way and where it leads. Each has half of the line, and what the other leaves of its own."""
+        said = self._label(edge)
         room = self._width - columns(f"{corner}──▶ ")
-        goal = cut(goal, room // 2, columns)
-        said = cut(self._label(edge), room - columns(goal) - 2, columns)
+        goal = self._goal(edge, index, max(room // 2, room - columns(said) - 2))
+        said = cut(said, room - columns(goal) - 2, columns)
         return f"{corner}{f' {said} ' if said else ''}──▶ {goal}"
 
     def _label(self, edge: PictureEdge) -> str:
         taken = f"({edge.taken}\N{MULTIPLICATION SIGN})" if edge.taken else ""
         return f"{legible(edge.label)} {taken}".strip()
 
-    def _goal(self, edge: PictureEdge, index: int) -> str:
+    def _goal(self, edge: PictureEdge, index: int, room: int) -> str:
         node = self._nodes[edge.target]
         name = legible(node.title or node.words)
         if edge.target in self._at:
-            return f"{cut(name, self._width // 2 - 6, columns)} {'↑' if self._at[edge.target] <= index else '↓'}"
+            return f"{cut(name, room - 2, columns)} {'↑' if self._at[edge.target] <= index else '↓'}"
         if node.kind == "flow":
-            return f"flow {name}{f' ({legible(node.words)})' if node.words else ''}"
+            return cut(f"flow {name}{f' ({legible(node.words)})' if node.words else ''}", room, columns)
         back = next(self._picture.leaving(node), None)
         goes_on = f", at {legible(self._nodes[back.target].title)}" if back else ""
-        return f"{name}{goes_on}" if node.kind != "missing" else f"{name}, which does not exist"
+        return cut(f"{name}{goes_on}" if node.kind != "missing" else f"{name}, which does not exist", room, columns)
