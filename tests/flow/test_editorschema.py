@@ -13,8 +13,9 @@ from jsonschema import Draft202012Validator
 
 import falai.flow
 from falai.errors import FlowConfigurationError
-from falai.flow.editorschema import RICHER, document_schema
+from falai.flow.editorschema import document_schema
 from falai.flow.registries import read_registries
+from falai.flow.schemadefinitions import RICHER
 from falai.flow.spec import to_spec, validate_flow
 from falai.testing.scenario.stage import RICHER_TYPES
 from strategies import Dice, draw_agent
@@ -137,6 +138,27 @@ def test_names_are_offered():
     assert '{"enum": ["f", "other"]}' in text
     assert '{"enum": ["tell", "stop"], "description": "The action that is run."}' in text
     assert '"vip"' in text
+
+
+def test_names_that_are_not_there_are_refused():
+    """Also where a name is the key of an object."""
+    for asks, fine in [({"name": "Ask."}, True), ({"name": None}, True), ({"nmae": "Ask."}, False)]:
+        step = {"id": "a", "collect": ["name"], "ask": asks}
+        assert OF_TESTS.is_valid({"id": "f", "steps": [step]}) == fine
+
+
+@pytest.mark.parametrize(
+    ("more", "fine"),
+    [
+        ({"idle": "silent", "businessHours": {"open": "09:00", "close": "18:00"}, "knowledgeBase": {"a": 1}}, True),
+        ({"idle": {"prompt": "Help.", "tools": [], "instructions": [{"prompt": "Be brief."}]}}, True),
+        ({"idle": "slient"}, False), ({"businessHours": {"open": "09:00"}}, False),
+        ({"businessHours": {"open": "09:00", "close": "18:00", "weekdays": [0]}}, False),
+    ],
+)  # fmt: skip
+def test_what_else_an_agent_has(more: dict[str, Any], fine: bool):
+    """Whatever the document of an agent may say is offered."""
+    assert OPEN.is_valid({"flows": [], **more}) == fine
 
 
 def test_richer_types_are_those_of_documents():

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from falai.flow.durations import EXAMPLES
-from falai.flow.fields import EXTRACT_MODES, SCALARS
 from falai.flow.plan import ParamPlan
 from falai.flow.registries import Registries
+from falai.flow.schemadefinitions import action, business_hours, event, field, parameter
 from falai.flow.schemaparts import (
+    BOOLEAN,
     NOTHING,
     Schema,
     listed,
@@ -31,14 +32,10 @@ from falai.flow.schemaparts import (
 )
 from falai.flow.shape import INSTRUCTION_KINDS, ON_END
 
-__all__ = ["DIALECT", "RICHER", "document_schema"]
+__all__ = ["DIALECT", "document_schema"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _OF_AGENT = ("flows", "fields", "actions", "events", "conditions")
-RICHER = ("date", "datetime", "time", "decimal", "email")
-"""What a field of a document may be beside the four wire types (F-19.3)."""
-
-_BOOLEAN: Schema = {"type": "boolean"}
 _ANYTHING: Schema = {}
 _KINDS = ("collect", "prompt", "say", "do", "wait", "if")
 _TALK_KINDS = ("collect", "prompt")
@@ -86,8 +83,8 @@ class _Parts:
             "instruction": self._instruction(),
             "repeat": _repeat(),
             "duration": said(text(pattern=r"^[0-9]+(\.[0-9]+)?[smhd]$"), f"How long: {EXAMPLES}."),
-            "field": _field(),
-            "parameter": _parameter(),
+            "field": field(),
+            "parameter": parameter(),
             "slugs": listed(self._slug()),
             "tools": listed(self._tool()),
         }
@@ -137,7 +134,7 @@ class _Parts:
             "if": said(ref("condition"), "Must hold for the flow to start."),
             "repeat": said(ref("repeat"), "How often it may start."),
         }
-        hours = said(_BOOLEAN, "Whether the time is moved into business hours.")
+        hours = said(BOOLEAN, "Whether the time is moved into business hours.")
         phrases = "in a few phrases; one that begins with ! rules it out"
         own: Mapping[str, Mapping[str, Schema]] = {
             "message": {"message": said(listed(text()), f"What the customer may want, {phrases}. []: any message.")},
@@ -176,7 +173,7 @@ class _Parts:
                     "kind": one_of(["say"]),
                     "say": said(text(), "A fixed text, sent word for word; {{data.<field>}} is filled in."),
                     "media": object_of({"slug": text()}, required=("slug",)),
-                    "once": said(_BOOLEAN, "Whether it is said once per conversation only."),
+                    "once": said(BOOLEAN, "Whether it is said once per conversation only."),
                 }
             case "do":
                 return self._do()
@@ -200,12 +197,17 @@ class _Parts:
             "kind": one_of([kind]),
             **(asking if kind == "collect" else {}),
             "prompt": said(text(), "What to say, as a guideline for the model."),
-            "ask": said(mapped(text()), "How to ask for a field here: field to guideline."),
+            "ask": said(self._asks(), "How to ask for a field here: field to guideline."),
             "maxAsks": said({"type": "integer", "minimum": 1}, "How often a field may be asked for; 3, if left out."),
             "branches": said(listed(ref("branch")), "Ways out, judged on the customer's next message."),
             "tools": ref("tools"),
             "instructions": listed(ref("instruction")),
         }
+
+    def _asks(self) -> Schema:
+        if self._names is None:
+            return mapped(text())
+        return {**object_of(dict.fromkeys(self._names.fields, text())), "additionalProperties": NOTHING}
 
     def _do(self) -> Mapping[str, Schema]:
         return {
@@ -232,7 +234,7 @@ class _Parts:
         return {
             "kind": one_of(["wait", "waitEvent"]),
             "wait": said({"anyOf": [ref("duration"), event]}, f"A duration ({EXAMPLES}), or an event to wait for."),
-            "businessHours": said(_BOOLEAN, "Whether the time is moved into business hours."),
+            "businessHours": said(BOOLEAN, "Whether the time is moved into business hours."),
             "else": said(ref("target"), "Where it leads when the customer writes first, or the event does not come."),
             "branches": said(listed(ref("branch")), "Ways out when the customer writes first, decided by code."),
         }
@@ -268,7 +270,7 @@ class _Parts:
             {
                 "equals": said(self._equals(), "Fields that have this very value."),
                 "known": said(ref("slugs"), "Fields that have a value."),
-                "silenced": said(_BOOLEAN, "Whether the assistant must not speak right now."),
+                "silenced": said(BOOLEAN, "Whether the assistant must not speak right now."),
                 **hosts,
             }
         )
@@ -306,60 +308,30 @@ class _Parts:
                 "name": said(text(), "What the assistant is called."),
                 **texts,
                 "fields": said(mapped(ref("field")), "What the flows may ask for and know."),
-                "actions": said(mapped(_action_definition()), "What the flows may do, with its parameters."),
-                "events": said(mapped(_event_definition()), "What may happen outside the conversation."),
+                "actions": said(mapped(action()), "What the flows may do, with its parameters."),
+                "events": said(mapped(event()), "What may happen outside the conversation."),
                 "conditions": said(named, "Conditions of the host's, by name."),
                 "tools": said(named, "Tools that the model may use, by id."),
                 "flows": listed(ref("flow")),
-                "instructions": listed(ref("instruction")),
+                "instructions": said(listed(ref("instruction")), "Rules for the wording of all that is said."),
+                "idle": said({"anyOf": [one_of(["silent"]), self._idle()]}, "Who answers while no flow talks."),
+                "businessHours": said(business_hours(), "When waits and silences with businessHours may end."),
+                "knowledgeBase": said(_ANYTHING, "What the model may use as facts."),
                 "ignore": said(listed(text()), "Warnings that are accepted: CODE, CODE:FLOW, CODE:FLOW.STEP."),
             }
         )
 
-
-# --- definitions of an agent -------------------------------------------------------------------
-
-
-def _field() -> Schema:
-    texts = {key: text() for key in ("label", "description", "question")}
-    return object_of(
-        {
-            "type": one_of([*SCALARS, *RICHER]),
-            "enum": said(_listed_values(), "The values that are allowed."),
-            **texts,
-            "ask": said(text(), "How to ask for it, as a guideline for the model."),
-            "extract": said(
-                one_of(EXTRACT_MODES), "Whether any message is read for it, or only the answer to its ask."
-            ),
-            "correct": said(_BOOLEAN, "Whether a later message may change it."),
-        },
-        required=("type",),
-    )
+    def _idle(self) -> Schema:
+        return object_of(
+            {
+                "prompt": said(text(), "What to say then, as a guideline for the model."),
+                "tools": ref("tools"),
+                "instructions": listed(ref("instruction")),
+            }
+        )
 
 
-def _parameter() -> Schema:
-    scalar = {"type": one_of(SCALARS), "enum": _listed_values(), "description": text()}
-    return object_of(
-        {
-            **scalar,
-            "type": one_of([*SCALARS, "array"]),
-            "items": object_of(scalar, required=("type",)),
-            "optional": {"const": True},
-        },
-        required=("type",),
-    )
-
-
-def _action_definition() -> Schema:
-    return object_of({"parameters": mapped(ref("parameter")), "description": text()})
-
-
-def _event_definition() -> Schema:
-    return object_of({"direction": one_of(("inbound", "outbound"))})
-
-
-def _listed_values() -> Schema:
-    return {"type": "array", "minItems": 1, "items": {"type": ["string", "number"]}}
+# --- values ------------------------------------------------------------------------------------
 
 
 def _value(parameter: ParamPlan) -> Schema:

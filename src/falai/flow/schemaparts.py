@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = [
+    "BOOLEAN",
     "NOTHING",
     "Schema",
     "listed",
@@ -23,6 +24,7 @@ __all__ = [
 
 Schema = dict[str, Any]
 
+BOOLEAN: Schema = {"type": "boolean"}
 NOTHING: Schema = {"type": "null"}
 
 
