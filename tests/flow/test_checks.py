@@ -330,9 +330,9 @@ def test_misused_objects_are_problems_and_no_exceptions(misused: Any, code: str,
 
 def test_a_name_of_any_kind_is_shown() -> None:
     """S-25: what is no text is looked up by its JSON text, and shown by its kind when it has none."""
-    (number,) = problems(flow({"id": "a", "do": 5}))
+    (number,) = problems(flow({"id": "a", "if": {"known": [5]}, "else": "end"}))
     (other,) = problems(flow({"id": "a", "if": {"known": [object()]}, "else": "end"}))
-    assert (number.code, '"5"' in number.what) == ("unknown-action", True)
+    assert (number.code, '"5"' in number.what) == ("unknown-field", True)
     assert (other.code, '"a object"' in other.what) == ("unknown-field", True)
 
 

@@ -187,6 +187,9 @@ SENSE = [
     (step(prompt="p", tools=["nope"]), "unknown-tool", STEP, ['"nope"']),
     (step(do="nope"), "unknown-action", STEP, ['"nope"']),
     (step(do="__class__"), "unknown-action", STEP, ['"__class__"']),
+    (step(do=["nope"]), "unknown-action", STEP, ["a list"]),
+    (trigger(event={"nope": 1}), "unknown-event", TRIGGER, ["an object"]),
+    (trigger(event=5), "unknown-event", TRIGGER, [" 5."]),
     (trigger(event="nope"), "unknown-event", TRIGGER, ['"nope"']),
     (step(wait={"event": "nope"}), "unknown-event", STEP, ['"nope"', "wait"]),
     (trigger(silence="1w"), "bad-duration", TRIGGER, ["silence", '"1w"', *FORMS]),
@@ -254,9 +257,15 @@ def test_the_order_of_what_is_found() -> None:
         "while.nope", "while.equals.x", "while.equals.ok", "steps[0].with.to", "steps[0].with.n", "steps[0].with.z",
         "steps[0].with.a",
     ]  # fmt: skip
+    shapes = step(say="x", ask={"name": 5}, ui=5, media={"slug": 5}, **{"with": 5})
+    with pytest.raises(FlowConfigurationError) as raised:
+        validate_flow(shapes, NAMES)
+    assert [problem.path for problem in raised.value.problems] == [
+        "steps[0].with", "steps[0].ui", "steps[0].ask.name", "steps[0].media.slug",
+    ]  # fmt: skip
     odd = flow(
         {"z": 1, "id": "a", "prompt": "p", "then": {"flow": "h", "q": 1}, "branches": [{"x": 1, "when": "w", "then": {"step": "a", "y": 1}}], "b": 1},
-        note=1, collect=["ok"], on=[{"k": 1, "message": []}],
+        note=1, collect=["ok", "ok"], on=[{"k": 1, "message": []}],
     )  # fmt: skip
     words = ["ok", "note", "k", "h", "a", "z", "q", "x", "y", "b"]
     found = validate_flow(odd, NAMES)["warnings"]

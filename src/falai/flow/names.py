@@ -96,7 +96,7 @@ def _flow(flow: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
 def _never_asked(flow: Wire, place: Place, scope: Scope) -> Iterator[Finding]:
     """W3: the flow needs a field that only a step that asks for it could read, and none does."""
     asked = {slug for step in flow["steps"] for slug in step.get("collect", ())}
-    for slug in flow.get("collect", ()):
+    for slug in dict.fromkeys(flow.get("collect", ())):
         field = scope.names.fields.get(slug)
         if field is not None and field.mode == "asked" and slug not in asked:
             what = f"it collects {quoted(slug)}, which is read only where it is asked for, and no step asks for it"
@@ -187,6 +187,11 @@ def _name(value: Any) -> str:
     return quoted(_plain_name(value))
 
 
+def _shown(value: Any) -> str:
+    """A name whole, and what is no text like any wrong value (S-21)."""
+    return quoted(value) if isinstance(value, str) else show(value)
+
+
 def _known(name: Any, names: Collection[str]) -> str:
     there = listing(_few(names) or ["none"], "and")
     return f"{meant(_plain_name(name), names)}Add it to the agent, or use one that is there: {there}"
@@ -206,7 +211,7 @@ def _duration(value: Any, place: Place) -> Iterator[Problem]:
 def _event(value: Any, place: Place, names: Registries) -> Iterator[Problem]:
     if not isinstance(value, str) or value not in names.events:
         yield place.problem(
-            "unknown-event", f"{place.name} names no event: {_name(value)}", _known(value, names.events)
+            "unknown-event", f"{place.name} names no event: {_shown(value)}", _known(value, names.events)
         )
 
 
@@ -338,7 +343,7 @@ def _do(step: Wire, index: int, place: Place, scope: Scope) -> Iterator[Finding]
         what = f"the function {quoted(action_name(action))} is not among the agent's actions"
         yield place.key("do").problem("unknown-action", what, "Add it to the agent's actions")
     elif name is None or name not in scope.names.actions:
-        what = f"the agent has no action called {_name(action if name is None else name)}"
+        what = f"the agent has no action called {_shown(action if name is None else name)}"
         yield place.key("do").problem("unknown-action", what, _known(name, scope.names.actions))
     else:
         parameters = scope.names.actions[name]

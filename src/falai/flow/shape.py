@@ -136,13 +136,11 @@ def _an_object(value: Any, place: Place) -> Iterator[Problem]:
 
 
 def _asks(value: Any, place: Place) -> Iterator[Problem]:
-    yield from _an_object(value, place)
     for slug, text in value.items() if is_object(value) else ():
         yield from _text(text, place.key(str(slug)))
 
 
 def _media(value: Any, place: Place) -> Iterator[Problem]:
-    yield from _an_object(value, place)
     if is_object(value):
         yield from _text(value.get("slug", MISSING), place.key("slug"))
 
@@ -279,9 +277,11 @@ _STEP_CHECKS: Checks = (
     ("label", _text),
     ("collect", texts_shape),
     ("tools", texts_shape),
-    ("ask", _asks),
+    ("ask", _an_object),
     ("with", _an_object),
     ("ui", _an_object),
+    ("media", _an_object),
+    ("ask", _asks),
     ("media", _media),
     ("maxAsks", _max_asks),
     ("wait", _wait),
