@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from falai import Action, Agent, Event, Message, ProviderError, Session, Start, Wake
+from falai import Action, Agent, Event, Message, ProviderError, Session, Start, Tool, Wake
 from falai.flow.analysis import analyse
 from falai.flow.places import Notice
 from falai.flow.registries import Registries
@@ -51,18 +51,35 @@ async def talks(seed: int) -> Talks:
     dice = Dice((seed, "agent"))
     flows = [_flow(dice, flow_id) for flow_id in FLOWS[: dice.number(1, 3)]]
     actions: Spec = {"act": {}} if any("do" in step for flow in flows for step in flow["steps"]) else {}
-    return await talk_with(seed, {"flows": flows, "fields": FIELDS, "actions": actions, "events": {"paid": {}}})
+    acting = [flow for flow in flows if any("do" in step for step in flow["steps"])]
+    return await talk_with(
+        seed,
+        {
+            "flows": flows,
+            "fields": FIELDS,
+            "actions": actions,
+            "events": {"paid": {}},
+            "moves": _moves(dice, acting) if actions and dice.chance(0.5) else [],
+            "tool_moves": _moves(dice, flows) if dice.chance(0.1) else [],
+        },
+    )
 
 
 async def talk_with(seed: int, options: Mapping[str, Any], count: int = 3) -> Talks:
     """Conversations with an agent; its actions, by name, each with its parameters, do what the dice say."""
     dice = Dice((seed, "host"))
     clock, model = Clock(), RandomModel()
+    moves, tool_moves = options.get("moves", []), options.get("tool_moves", [])
     agent: Agent[Any] = Agent(
         name="Ana",
         model=model,
         clock=clock,
-        actions=[Action(name, _Act(dice), parameters=given) for name, given in options["actions"].items()],
+        actions=[
+            Action(name, _Act(dice, moves), parameters=given, moves=moves) for name, given in options["actions"].items()
+        ],
+        tools=[Tool("look", _Look(dice, tool_moves), parameters={"type": "object"}, moves=tool_moves)]
+        if tool_moves
+        else [],
         conditions={"flag": lambda view, _argument: view.context["flag"]},
         idle=dice.pick(["silent", None]),
         **{key: options[key] for key in ("flows", "fields", "events")},
@@ -76,15 +93,42 @@ async def talk_with(seed: int, options: Mapping[str, Any], count: int = 3) -> Ta
 class _Act:
     """An action that writes what it likes."""
 
-    def __init__(self, dice: Dice) -> None:
+    def __init__(self, dice: Dice, moves: Sequence[Any]) -> None:
         self.dice = dice
+        self.moves = moves
 
     def __call__(self, ctx: Any, **_parameters: Any) -> Any:
         if self.dice.chance(0.5):
             ctx.set({self.dice.pick(list(FIELDS)): self.dice.pick([None, "set", True, "pro"])})
+        if self.moves and self.dice.chance(0.5):
+            return {"ok": True, "move": _made(self.dice, self.moves)}
         return self.dice.pick(
             [{"ok": True}, {"ok": True}, {"failed": "no"}, {"skipped": "x"}, {"defer": "1h", "detail": "x"}]
         )
+
+
+class _Look:
+    """A tool that moves as often as not."""
+
+    def __init__(self, dice: Dice, moves: Sequence[Any]) -> None:
+        self.dice = dice
+        self.moves = moves
+
+    def __call__(self, _ctx: Any, **_arguments: Any) -> Any:
+        return {"value": 1, "move": _made(self.dice, self.moves)} if self.dice.chance(0.5) else None
+
+
+def _moves(dice: Dice, flows: Sequence[Spec]) -> list[Any]:
+    """Moves that code may make: steps that each of these flows has, and what every flow allows."""
+    shared = [step_id for step_id in STEPS if all(step_id in (s["id"] for s in flow["steps"]) for flow in flows)]
+    steps: list[Any] = dice.some(shared)[:2]
+    return steps + dice.some(["end", {"reset": True}, {"flow": flows[0]["id"]}])[:2]
+
+
+def _made(dice: Dice, moves: Sequence[Any]) -> Any:
+    move = dice.pick(moves)
+    is_step = isinstance(move, str) and move != "end"
+    return {"step": move, "clear": dice.some(list(FIELDS))[:2]} if is_step and dice.chance(0.5) else move
 
 
 async def _talk(dice: Dice, agent: Agent[Any], around: tuple[Clock, RandomModel], said: Talks, number: int) -> None:

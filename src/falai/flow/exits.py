@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from falai.flow.definition import Branch, Collect, Do, If, Prompt, Step, Target, To, ToFlow, Wait, WaitEvent
+from falai.flow.moves import Aim
 from falai.flow.plan import FlowPlan, branches_of, target_of
+from falai.flow.registries import Registries
 
-__all__ = ["Exit", "exits"]
+__all__ = ["Exit", "exits", "moves_of"]
 
-ExitKind = Literal["next", "then", "else", "onFail", "branch"]
+ExitKind = Literal["next", "then", "else", "onFail", "branch", "move"]
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
     """One way out. Of `step` (an id of this flow) and `flow` (a flow's id or its template) at most one
     is set; with neither the flow ends. `path` is where it is written, below the step
-    (`branches[0].then`); empty for `next`, which is not written. `branch` is set for a branch alone."""
+    (`branches[0].then`); empty for `next`, which is not written. `branch` is set for a branch alone.
+    A `move` is one that code may make at the step, by an action or a tool that declares it; `resets` is
+    set for one that begins the flow again."""
 
     kind: ExitKind
     path: str
@@ -29,6 +33,7 @@ class Exit:
     flow: str | None = None
     clear: tuple[str, ...] = ()
     branch: Branch | None = None
+    resets: bool = False
 
     @property
     def ends(self) -> bool:
@@ -43,6 +48,26 @@ def exits(flow: FlowPlan, step: Step) -> tuple[Exit, ...]:
     (its default, the end, included) and `onFail` where the step has them; then the branches.
     """
     return tuple(_exits(flow, step))
+
+
+def moves_of(flow: FlowPlan, step: Step, names: Registries) -> tuple[Exit, ...]:
+    """The ways on which code may send a run from a step: its action, or a tool that may be called there."""
+    match step:
+        case Do():
+            aims = names.action_moves.get(names.called(step.do) or "", ())
+            return tuple(_move("do", aim) for aim in aims)
+        case Collect() | Prompt() if names.tool_moves:
+            offered = step.tools if step.tools is not None else flow.flow.tools
+            tools = names.tools if offered is None else offered
+            aims = dict.fromkeys(aim for tool in tools for aim in names.tool_moves.get(tool, ()))
+            return tuple(_move("tools", aim) for aim in aims if aim.kind != "step" or flow.step(aim.name))
+        case _:
+            return ()
+
+
+def _move(path: str, aim: Aim) -> Exit:
+    step, flow = (aim.name if aim.kind == kind else None for kind in ("step", "flow"))
+    return Exit("move", path, step=step, flow=flow, resets=aim.kind == "reset")
 
 
 def _exits(flow: FlowPlan, step: Step) -> Iterator[Exit]:

@@ -55,6 +55,9 @@ def _leaving(facts: Facts) -> list[tuple[Step, Exit]]:
 
 
 def _goes_on(facts: Facts, way: Exit, endless: list[str]) -> bool:
+    """Whether the way only leads on; a move is made by code, which ends the chain in its own time."""
+    if way.kind == "move":
+        return False
     if way.flow is not None:
         return way.flow in endless
     return facts.flow.flow.on_end == "reset" and all(_at_once(facts, step) for step in facts.flow.steps)

@@ -219,7 +219,11 @@ def confirmations(facts: Facts) -> Iterator[Notice]:
     unguarded = cache(partial(_unguarded, facts))
     for step in facts.flow.steps:
         for way in exits(facts.flow, step):
-            if way.step is None or facts.flow.positions[way.step] > facts.flow.positions[step.id] or _guarded(step):
+            if (
+                way.step is None
+                or facts.flow.positions[way.step] > facts.flow.positions[step.id]
+                or _guarded(facts, step)
+            ):
                 continue
             slugs = [slug for slug in dict.fromkeys(way.clear) if _is_asked_anew(facts, way, slug)]
             endless = [slug for slug in slugs if _comes_back(facts, unguarded, way.step, step.id, slug)]
@@ -252,15 +256,17 @@ def _unguarded(facts: Facts, start: str) -> set[str]:
     ahead = [start]
     while ahead:
         step = facts.flow.step(ahead.pop())
-        if step is None or step.id in found or _guarded(step):
+        if step is None or step.id in found or _guarded(facts, step):
             continue
         found.add(step.id)
         ahead += [move.exit.step for move in facts.graph.moves[step.id] if move.exit.step is not None]
     return found
 
 
-def _guarded(step: Step) -> bool:
+def _guarded(facts: Facts, step: Step) -> bool:
     """Whether code has a word in where this step leads."""
+    if any(way.kind == "move" for way in facts.graph.ways[step.id]):
+        return True
     predicates = [step.if_] if isinstance(step, If) else []
     if isinstance(step, Collect | Prompt | Wait):
         predicates += [branch.if_ for branch in branches_of(step) if branch.if_ is not None]

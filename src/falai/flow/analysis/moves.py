@@ -24,9 +24,10 @@ from falai.flow.definition import (
     WaitEvent,
 )
 from falai.flow.durations import parse_duration
-from falai.flow.exits import Exit, exits
+from falai.flow.exits import Exit, exits, moves_of
 from falai.flow.places import listing
 from falai.flow.plan import FlowPlan
+from falai.flow.registries import Registries
 from falai.session.jsontext import quoted
 
 __all__ = ["Graph", "Move", "closure", "is_short", "lasts", "start_words"]
@@ -46,7 +47,7 @@ class Move:
     def words(self) -> tuple[str, ...]:
         """What happens, as a trail tells it."""
         way = self.exit
-        told = (*_step_words(self.source, way), *_branch_words(self.source, way))
+        told = (*_step_words(self.source, way), *_branch_words(self.source, way), *_moved_words(self.source, way))
         forgotten = (f"{_names(way.clear)} {'is' if len(way.clear) == 1 else 'are'} forgotten",) if way.clear else ()
         over = () if not (way.ends and self.target) else (f"the flow is over and goes on at {quoted(self.target)}",)
         return (*told, *forgotten, *over)
@@ -55,12 +56,15 @@ class Move:
 class Graph:
     """The moves of one flow."""
 
-    def __init__(self, flow: FlowPlan) -> None:
+    def __init__(self, flow: FlowPlan, names: Registries) -> None:
         self.flow = flow
-        self._ways = {s.id: [way for way in exits(flow, s) if _possible(flow, s, way)] for s in flow.steps}
+        self.ways: Mapping[str, list[Exit]] = {
+            s.id: [way for way in (*exits(flow, s), *moves_of(flow, s, names)) if _possible(flow, s, way)]
+            for s in flow.steps
+        }
         stays = self._stays() if flow.flow.on_end == "stay" and flow.talk_steps else ()
         self.moves: Mapping[str, tuple[Move, ...]] = {
-            step.id: tuple(move for way in self._ways[step.id] for move in self._drawn(step, way, stays))
+            step.id: tuple(move for way in self.ways[step.id] for move in self._drawn(step, way, stays))
             for step in flow.steps
         }
 
@@ -83,12 +87,12 @@ class Graph:
 
     def leaves(self, step_id: str) -> bool:
         """Whether a run can be over with this step: by the end of the flow, `stay` and `reset` included, or a chain."""
-        return any(way.step is None for way in self._ways[step_id])
+        return any(way.step is None for way in self.ways[step_id])
 
     def _drawn(self, step: Step, way: Exit, stays: Iterable[str]) -> Iterator[Move]:
         if not way.ends:
             yield Move(step, way, way.step)
-        elif self.flow.flow.on_end == "reset":
+        elif way.resets or self.flow.flow.on_end == "reset":
             yield Move(step, way, self.first)
         elif isinstance(step, Collect | Prompt) and stays:
             yield Move(step, way, step.id)
@@ -101,13 +105,13 @@ class Graph:
         reached = self._plainly({self.flow.steps[0].id})
         talks = [step.id for step in self.flow.talk_steps]
         silent = self._plainly({self.flow.steps[0].id}, without=talks)
-        if any(way.ends for step_id in silent - set(talks) for way in self._ways[step_id]):
+        if any(way.ends for step_id in silent - set(talks) for way in self.ways[step_id]):
             reached |= self._plainly({talks[-1]})
         return tuple(step_id for step_id in talks if step_id in reached)
 
     def _plainly(self, starts: set[str], without: Iterable[str] = ()) -> set[str]:
         stop = frozenset(without)
-        return closure(starts, lambda at: () if at in stop else (way.step for way in self._ways[at]))
+        return closure(starts, lambda at: () if at in stop else (way.step for way in self.ways[at]))
 
 
 def is_short(flow: FlowPlan, step: Step) -> bool:
@@ -177,6 +181,12 @@ def _branch_words(step: Step, way: Exit) -> tuple[str, ...]:
         quoted(way.branch.when) if way.branch.when is not None else f"{way.path.partition('.')[0]} of {quoted(step.id)}"
     )
     return (f"the branch {said} is taken",)
+
+
+def _moved_words(step: Step, way: Exit) -> tuple[str, ...]:
+    if way.kind != "move":
+        return ()
+    return ("its action moves the run" if isinstance(step, Do) else "a tool moves the run",)
 
 
 def _names(slugs: Iterable[str]) -> str:

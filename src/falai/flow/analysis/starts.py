@@ -35,7 +35,7 @@ def _host_start_only(world: World, flow: FlowPlan) -> Iterator[Notice]:
     if not world.closed or world.moves_by_template:
         return
     before = _leading(world, flow.id)
-    triggered = any(world.flows[other].triggers for other in before)
+    triggered = any(world.flows[other].triggers or other in world.begun_by_tools for other in before)
     if triggered or flow.id != next(other for other in world.flows if other in before):
         return
     if all(_leading(world, other) == before for other in before):

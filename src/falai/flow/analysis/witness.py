@@ -129,7 +129,7 @@ def _ahead(facts: Facts, slug: str, at: At) -> Iterator[Ahead]:
     if step is None or (at.late and _may_see_to_it(step)):
         return
     for move in facts.graph.moves[at.step]:
-        if move.exit.step is None or move.target is None:
+        if move.exit.step is None or move.target is None or move.exit.kind == "move":
             continue
         for env in _assumed(facts, slug, move, dict(at.env)):
             phase, by = _phase(slug, step, move.exit, at)

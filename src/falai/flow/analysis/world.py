@@ -34,7 +34,7 @@ class World:
     @cached_property
     def graphs(self) -> Mapping[str, Graph]:
         """The graph of each flow."""
-        return {flow.id: Graph(flow) for flow in self.flows.values()}
+        return {flow.id: Graph(flow, self.names) for flow in self.flows.values()}
 
     @cached_property
     def writers(self) -> frozenset[str]:
@@ -67,8 +67,13 @@ class World:
     @cached_property
     def chained(self) -> Mapping[str, frozenset[str]]:
         """Flow, an id or a template → the flows that move to it."""
-        ways = ((way, flow) for flow in self.flows.values() for s in self.steps_of(flow.id) for way in exits(flow, s))
-        return _by_field((way.flow, flow.id) for way, flow in ways if way.flow is not None)
+        ways = ((way, id_) for id_ in self.flows for s in self.steps_of(id_) for way in self.graphs[id_].ways[s.id])
+        return _by_field((way.flow, id_) for way, id_ in ways if way.flow is not None)
+
+    @cached_property
+    def begun_by_tools(self) -> frozenset[str]:
+        """The flows that a tool may start, whoever speaks."""
+        return frozenset(aim.name for aims in self.names.tool_moves.values() for aim in aims if aim.kind == "flow")
 
     @cached_property
     def moves_by_template(self) -> bool:

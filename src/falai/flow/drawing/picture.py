@@ -14,7 +14,7 @@ __all__ = ["KINDS", "EdgeKind", "NodeKind", "Picture", "PictureEdge", "PictureNo
 NodeKind = Literal[
     "trigger", "collect", "prompt", "say", "do", "wait", "waitEvent", "if", "flow", "end", "missing"
 ]  # fmt: skip
-EdgeKind = Literal["start", "next", "then", "else", "onFail", "branch", "onEnd"]
+EdgeKind = Literal["start", "next", "then", "else", "onFail", "branch", "move", "onEnd"]
 
 KINDS: dict[NodeKind, str] = {
     "trigger": "starts it",
