@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from falai.session.model import Session
-from falai.store import SQLiteStore, Store
+from falai.store import PostgresStore, SQLiteStore, Store
 from falai.testing.store_contract import full_session
 
 ROUNDS, TURN = 60, 25
@@ -119,6 +119,76 @@ async def redis(session: Session) -> AsyncIterator[Sides]:
         await client.aclose()
 
 
+READ = "SELECT version, blob::text FROM floor WHERE id = {}"
+WRITE = (
+    "UPDATE floor SET version = {}, blob = {}::text::jsonb, updated_at = NOW() WHERE id = {} AND version = {}"
+    " RETURNING version"
+)
+
+
+@asynccontextmanager
+async def psycopg(session: Session) -> AsyncIterator[Sides]:
+    """A server on loopback, and on each side a pool of psycopg with one connection in autocommit mode."""
+    from psycopg_pool import AsyncConnectionPool
+
+    read, write = READ.format("%s"), WRITE.format(*["%s"] * 4)
+
+    async def open_pool(url: str) -> Any:
+        pool = AsyncConnectionPool(url, kwargs={"autocommit": True}, min_size=1, max_size=1, open=False)
+        await pool.open(wait=True)
+        return pool
+
+    async def load(pool: Any) -> Any:
+        async with pool.connection() as db:
+            return await (await db.execute(read, (ID,))).fetchone()
+
+    async def save(pool: Any, *values: Any) -> Any:
+        async with pool.connection() as db:
+            return await (await db.execute(write, values)).fetchone()
+
+    async with _postgres(session, open_pool, load, save) as sides:
+        yield sides
+
+
+@asynccontextmanager
+async def asyncpg(session: Session) -> AsyncIterator[Sides]:
+    """Likewise, with pools of asyncpg."""
+    from asyncpg import create_pool
+
+    read, write = READ.format("$1"), WRITE.format("$1", "$2", "$3", "$4")
+
+    async def open_pool(url: str) -> Any:
+        return await create_pool(url, min_size=1, max_size=1)
+
+    async def load(pool: Any) -> Any:
+        return await pool.fetchrow(read, ID)
+
+    async def save(pool: Any, *values: Any) -> Any:
+        return await pool.fetchrow(write, *values)
+
+    async with _postgres(session, open_pool, load, save) as sides:
+        yield sides
+
+
+@asynccontextmanager
+async def _postgres(session: Session, open_pool: Any, load: Any, save: Any) -> AsyncIterator[Sides]:
+    """Two tables of one server, each with a pool of its own."""
+    with a_server("PostgreSQL") as url:
+        other = await open_pool(url)
+        async with PostgresStore(other, table="floor") as seed, PostgresStore(await open_pool(url)) as store:
+            await seed.save(session, 0)
+            await store.save(session, 0)
+
+            async def floor() -> None:
+                version, blob = await load(other)
+                loaded = DECODE(blob)
+                assert loaded.version == version
+                loaded.version += 1
+                assert await save(other, loaded.version, ENCODE(loaded).decode(), ID, version) is not None
+
+            yield Sides(store, floor)
+
+
 @contextmanager
 def a_server(kind: str) -> Iterator[str]:
     """The URL of one that the tests know how to start."""
@@ -137,6 +207,8 @@ def a_server(kind: str) -> Iterator[str]:
 STORES: dict[str, Callable[[Session], AbstractAsyncContextManager[Sides]]] = {
     "SQLite": sqlite,
     "Redis": redis,
+    "psycopg": psycopg,
+    "asyncpg": asyncpg,
 }
 
 
