@@ -190,6 +190,46 @@ def test_ctrl_c_says_where_to_go_on(tmp_path: Path) -> None:
     assert _counts(done)["rows"] <= 6_000 - moved + 100
 
 
+def test_a_new_place_that_fails_says_where_to_go_on(tmp_path: Path) -> None:
+    """The driver's words, exit code 2, what was moved, and the position; nothing is lost by going on."""
+    old, new = _many(tmp_path / "old.db", 300), filled(tmp_path / "new.db")
+    full = "WHEN (SELECT count(*) FROM agent_sessions) >= 250 BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+    with closing(sqlite3.connect(new)) as db, db:
+        db.execute(f"CREATE TRIGGER full BEFORE INSERT ON agent_sessions {full}")
+    done = _migrate(old, new)
+    assert (done.code, len(ids(new))) == (2, 250)
+    assert "the disk is full" in done.err
+    assert "--after s00199 leaves out what was read" in done.err
+    with closing(sqlite3.connect(new)) as db, db:
+        db.execute("DROP TRIGGER full")
+    assert _counts(_migrate(old, new, "--after", "s00199")) == {
+        "3.x, a flow under way": 50, "there already": 50, "rows": 100,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "extra"),
+    [
+        ("postgresql://localhost/x", "psycopg", "postgres"),
+        ("redis://localhost", "redis", "redis"),
+        ("mongodb://localhost/x", "pymongo", "mongo"),
+        ("opensearch://localhost", "opensearchpy", "opensearch"),
+        ("mysql+asyncmy://localhost/x", "sqlalchemy", "sqlalchemy"),
+        ("mysql+asyncmy://localhost/x", "asyncmy", "sqlalchemy"),
+    ],
+)
+def test_a_missing_driver_says_what_to_install(url: str, module: str, extra: str) -> None:
+    """In words, with the command; no traceback."""
+    code = f"import sys; sys.modules['{module}'] = None; from falai.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "migrate", "--from", url, "--to", "memory:"],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    driver = " asyncmy" if module == "asyncmy" else ""
+    assert f'need {module}: pip install "falai[{extra}]"{driver}\n' in done.stderr
+
+
 def test_ten_thousand_rows_take_no_more_memory_than_a_page(tmp_path: Path) -> None:
     """Rows are read, moved and forgotten; these have more than 24 MB of text."""
     old, new = _many(tmp_path / "old.db", 10_000), tmp_path / "new.db"

@@ -117,6 +117,18 @@ def test_a_position_in_postgresql(postgres_server: Server, place: str, tmp_path:
     assert "250  rows" in command("migrate", "--from", old, "--to", tmp_path / "new.db").out
 
 
+def test_a_row_that_is_no_json_here(postgres_server: Server, place: str, tmp_path: Path) -> None:
+    """What a column of PostgreSQL holds and a session may not is told of, and the other rows move."""
+    old = f"{postgres_server.url}?table={place}"
+    _postgres(
+        postgres_server.url,
+        (f"CREATE TABLE {place} (id text PRIMARY KEY, data json)", ()),
+        (f"INSERT INTO {place} VALUES ('a', '{{}}'), ('c', '{{}}'), ('b', %s)", ('{"n": ' + "1" * 10_001 + "}",)),
+    )
+    done = command("migrate", "--from", old, "--to", tmp_path / "new.db")
+    assert (done.code, 'session "b"' in done.err, "2  3.x, at rest" in done.out) == (1, True, True)
+
+
 def test_a_password_is_never_shown(postgres_server: Server) -> None:
     """Neither the driver's words nor ours have it."""
     url = postgres_server.url.replace("falai@", "falai:s3cr%40t-s3cret@").replace("/postgres", "/nothere")

@@ -7,13 +7,16 @@ import json
 import sqlite3
 import tracemalloc
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from cli.program import Finished, command, falai
 from cli.stores import EARLY, LATE, filled, ids, loaded, run, session
-from falai.store import SQLiteStore
+from falai.cli.sessions_import import _import
+from falai.session.model import Session
+from falai.store import MemoryStore, SQLiteStore
 
 
 @pytest.fixture
@@ -193,6 +196,25 @@ def test_import_refuses_what_is_there(store: Path) -> None:
     now = loaded(store, "s1")
     assert now is not None
     assert (now.data, now.version) == ({"name": "Rui"}, 2)
+
+
+def test_a_session_that_goes_on_while_it_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    """The import loses, and says so; nothing is written over."""
+
+    class Busy(MemoryStore):
+        async def load(self, id: str) -> Session | None:
+            found = await super().load(id)
+            if found is not None:
+                await super().save(found, found.version)  # somebody writes just now
+            return found
+
+    async def replace() -> int:
+        async with Busy() as store:
+            await store.save(session("s1"), 0)
+            return await _import(store, BytesIO(session("s1", run("lead")).to_json().encode()), replace=True)
+
+    assert asyncio.run(replace()) == 1
+    assert "was changed while it was to be replaced; import it again" in capsys.readouterr().err
 
 
 def test_import_checks_each_line(tmp_path: Path) -> None:

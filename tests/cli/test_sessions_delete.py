@@ -76,6 +76,8 @@ def test_a_question_at_the_terminal(store: Path) -> None:
     assert ids(store) == ["s1", "s2", "s3"]
     done = answered("y", "sessions", "delete", "--flow", "lead", "--store", store)
     assert (done.code, ids(store)) == (0, ["s3"])
+    done = answered("", "sessions", "delete", "--flow", "lead", "--store", store)
+    assert (done.code, done.err) == (0, "0 sessions deleted\n")  # there is nothing to ask about
 
 
 # --- a customer ---------------------------------------------------------------------------------

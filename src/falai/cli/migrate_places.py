@@ -112,8 +112,15 @@ def old_place(url: str) -> OldPlace:
     try:
         return _server(url, address)
     except ModuleNotFoundError as error:
-        extra = "sqlalchemy" if "+" in url.partition(":")[0] else _EXTRAS.get(address.family, address.family)
-        raise LoadError(f'rows of {address.family} need {error.name}: pip install "falai[{extra}]"') from error
+        raise LoadError(_missing(url, address, (error.name or "a driver").partition(".")[0])) from error
+
+
+def _missing(url: str, address: Address, module: str) -> str:
+    """Says what to install; a dialect of SQLAlchemy names its driver behind the `+`."""
+    dialect = url.partition(":")[0].partition("+")[2]
+    extra = "sqlalchemy" if dialect else _EXTRAS.get(address.family, address.family)
+    driver = f" {module}" if module == dialect.lower() else ""
+    return f'rows of {address.family} need {module}: pip install "falai[{extra}]"{driver}'
 
 
 def _file(address: Address) -> OldPlace:

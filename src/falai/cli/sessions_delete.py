@@ -53,8 +53,10 @@ async def _delete_named(store: Store, ids: tuple[str, ...], *, yes: bool) -> int
 
 async def _delete_selected(store: Store, selection: Selection, *, yes: bool) -> int:
     if not yes:
-        found = sum([1 async for _ in selected(store, selection, Troubles())])
-        _ask(f"Delete {_sessions(found)}?", yes=yes)
+        found = 0
+        async for _ in selected(store, selection, Troubles()):
+            found += 1
+        _ask(f"Delete {_sessions(found)}?", yes=not found)
     troubles, count = Troubles(), 0
     async for session in selected(store, selection, troubles):
         count += await store.delete(session.id)
