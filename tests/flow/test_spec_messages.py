@@ -174,6 +174,7 @@ FORMS = ["30s", "5m", "24h", "3d"]
 SENSE = [
     (flow() | {"id": " "}, "no-flow-id", "flow", []),
     (flow({"say": "x"}), "no-step-id", 'flow "f", step #1', []),
+    (flow({"say": "x", "then": "b"}), "no-step-id", 'flow "f", step #1', []),
     (flow({"id": "end", "say": "x"}), "reserved-step-id", 'flow "f", step "end"', ["end"]),
     (flow({"id": "a", "say": "x"}, {"id": "a", "say": "y"}), "duplicate-step-id", STEP, ['"a"']),
     (flow(on=[{"message": []}]) | {"steps": []}, "triggers-without-steps", FLOW, ["trigger"]),

@@ -317,7 +317,8 @@ def _step_target(step_id: str, index: int, place: Place, scope: Scope, *, clears
     position = scope.steps.get(step_id)
     if position is None:
         what = f"{place.name} leads to {quoted(step_id)}, and the flow has no step of that id"
-        fix = f'{meant(step_id, ["end", *scope.steps])}Write "end" or one of its steps: {listing(_few(scope.steps))}'
+        there = f" or one of its steps: {listing(_few(scope.steps))}" if scope.steps else ""
+        fix = f'{meant(step_id, ["end", *scope.steps])}Write "end"{there}'
         yield place.problem("unknown-step", what, fix)
     elif position <= index and not clears:
         what = f"{place.name} leads back to {quoted(step_id)} and clears nothing, so known fields are not asked again"
