@@ -39,13 +39,16 @@ CONDITIONS: Mapping[str, Any] = {
 class Chat:
     """Plays turns, each on the session of the one before."""
 
-    def __init__(self, *flows: Any, actions: Mapping[str, Any] | None = None, **options: Any) -> None:
+    def __init__(
+        self, *flows: Any, actions: Mapping[str, Any] | None = None, moves: Any = None, **options: Any
+    ) -> None:
         self.clock = Clock(NOW)
         self.model = ScriptedModel()
         self.session: Session | None = None
         self.acted: list[ActionContext[Any]] = []
         self.parameters: list[Mapping[str, Any]] = []
         self.ids = 0
+        self.moves = moves  # of every action
         self.agent: Agent[Any] = Agent(
             **{
                 "name": "Ana",
@@ -71,7 +74,7 @@ class Chat:
                 raise result
             return result(ctx) if callable(result) else result
 
-        return Action(name, run, parameters={"text": {"type": "string", "optional": True}})
+        return Action(name, run, parameters={"text": {"type": "string", "optional": True}}, moves=self.moves)
 
     # --- turns
 

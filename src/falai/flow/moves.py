@@ -19,6 +19,7 @@ from falai.session.jsontext import is_list, is_object, quoted, show, to_plain
 
 __all__ = ["NOTHING", "Aim", "Beside", "aim_of", "check_moves", "read_aims", "read_beside"]
 
+_PLACES = {"end": "end", "reset": "start"}
 _MEMBERS: Mapping[str, tuple[str, ...]] = {"step": ("step", "clear"), "flow": ("flow", "input"), "reset": ("reset",)}
 
 
@@ -31,7 +32,7 @@ class Aim(NamedTuple):
     @property
     def words(self) -> str:
         """The aim as an author reads it."""
-        return f"the {self.kind} {quoted(self.name)}" if self.name else f"the {self.kind}"
+        return f"the {self.kind} {quoted(self.name)}" if self.name else f"the {_PLACES[self.kind]} of the flow"
 
 
 class Beside(NamedTuple):

@@ -140,11 +140,11 @@ def _requests(value: Any, path: str, tell: Tell) -> None:
 
 _CALL = one_of("understand", "speak", "summary")
 
-_ACTION = shaped({"results": listed(anything, some=True)}, {"parameters": anything})
+_ACTION = shaped({"results": listed(anything, some=True)}, {"parameters": anything, "moves": anything})
 _CONDITION = shaped({"path": text})
 _TOOL = shaped(
     {"results": listed(anything, some=True)},
-    {"description": anything, "parameters": anything, "readOnly": boolean, "destructive": boolean},
+    {**dict.fromkeys(("description", "parameters", "moves"), anything), "readOnly": boolean, "destructive": boolean},
 )
 _HOURS = shaped({"open": text, "close": text}, {"weekdays": listed(number), "tz": text})
 

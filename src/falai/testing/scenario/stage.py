@@ -87,7 +87,7 @@ class Stage:
                 ctx.set(written)
             return _given_back(result)
 
-        return Action(name, run, parameters=spec.get("parameters", {}))
+        return Action(name, run, parameters=spec.get("parameters", {}), moves=spec.get("moves"))
 
     def _tool(self, tool_id: str, spec: Mapping[str, Any]) -> Tool:
         next_result = _in_order(spec["results"])
@@ -103,6 +103,7 @@ class Stage:
             parameters=spec.get("parameters"),
             read_only=spec.get("readOnly"),
             destructive=spec.get("destructive"),
+            moves=spec.get("moves"),
         )
 
 
