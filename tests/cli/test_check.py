@@ -290,6 +290,7 @@ def test_the_agents_of_the_conformance_set(tmp_path: Path, file: Path):
         ("a.yaml", "id: a\nname: {{x}} y\n", 1, "this does not belong to what stands above"),
         ("a.yaml", 'id: a\nname: "b\nsteps: []\n', 1, "a text begins here and does not end"),
         ("a.yaml", "id: a\nsteps: []\n---\nid: b\n", 2, "a second document begins here"),
+        ("a.yaml", "steps:\n  - {id: a, say: Hello, you}\n", 1, "this is read as a key that has no value"),
         ("a.yaml", "id: a\nname: b\0\n", 1, "it holds a character that is no text"),
     ],
 )

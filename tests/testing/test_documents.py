@@ -64,6 +64,7 @@ def test_aliases() -> None:
         ("a: [1\n", ["line 1"]),
         ("a: 1\n---\nb: 2\n", ["another document"]),
         ("a: *nobody\n", ["nobody"]),
+        ("{say: Hello, you}\n", ["line 1, column 14", 'the key "you" has no value', "put that in quotes"]),
         ("- " * 3000 + "x", ["nested"]),
     ],
 )
@@ -89,6 +90,12 @@ def test_json_that_could_be_misread_is_refused(text: str, word: str) -> None:
     """A key that stands twice, and a number that JSON has not, are errors."""
     with pytest.raises(ValueError, match=word):
         read_json(text)
+
+
+@pytest.mark.parametrize("text", ["{a: , b: 1}", "a:\nb: 1", "{a: ~, b: 1}", "{a: null, b: 1}"])
+def test_nothing_behind_a_colon_is_null(text: str) -> None:
+    """It was written that there is no value."""
+    assert read_yaml(text) == {"a": None, "b": 1}
 
 
 @pytest.mark.property

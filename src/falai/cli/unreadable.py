@@ -47,6 +47,7 @@ _WORDS = (
     ("undefined alias", "nothing has the name of this alias (*)", "Name what it repeats with &, or put the text in quotes"),
     ("unknown escape", "there is no such escape", "Put the text in single quotes, or write \\\\ for a backslash"),
     ("special characters are not allowed", "it holds a character that is no text", "Take it out"),
+    ("has no value; ", "this is read as a key that has no value", "Put the text in quotes that has the comma before it"),
     ("is not of the core schema", "", "Take the tag out"),
     # both
     ("stands twice", "", "Keep one of the two"),

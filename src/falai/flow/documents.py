@@ -33,6 +33,7 @@ class _Node(Protocol):
     tag: str
     value: Any
     start_mark: Any
+    end_mark: Any
 
 
 def read_json(text: str) -> Any:
@@ -50,8 +51,8 @@ def read_json(text: str) -> Any:
 def read_yaml(text: str) -> Any:
     """The data of a YAML text with one document.
 
-    Raises `ValueError` with line and column: for what is no YAML, for a key that stands twice or is
-    no text, for a tag outside the core schema. Raises `ImportError` naming the pip command when
+    Raises `ValueError` with line and column: for what is no YAML, for a key that stands twice, has no
+    colon or is no text, for a tag outside the core schema. Raises `ImportError` naming the pip command when
     ruamel.yaml is not installed.
     """
     try:
@@ -64,7 +65,7 @@ def read_yaml(text: str) -> Any:
     reader.Resolver = _core_resolver()
     try:
         root = reader.compose(text)
-        return None if root is None else _Reader().read(root)
+        return None if root is None else _Reader(text).read(root)
     except YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
     except RecursionError:
@@ -116,7 +117,8 @@ class _Reader:
     """Turns composed nodes into data. An aliased node is read once, so that a few lines of aliases
     cannot grow without bound."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
+        self._text = text
         self._read: dict[int, Any] = {}
         self._open: set[int] = set()
 
@@ -149,8 +151,16 @@ class _Reader:
                 raise _at(key_node, "a key that is no text; put it in quotes")
             if key in found:
                 raise _at(key_node, f"the key {json.dumps(key, ensure_ascii=False)} stands twice in one mapping")
+            if self._is_bare(key_node, value):
+                what = f"the key {json.dumps(key, ensure_ascii=False)} has no value"
+                raise _at(key_node, f"{what}; if the comma before it is part of a text, put that in quotes")
             found[key] = self.read(value)
         return found
+
+    def _is_bare(self, key: _Node, value: _Node) -> bool:
+        """`{say: Hello, you}` has the key `you`, and half of a text would be lost without a word."""
+        between = self._text[key.end_mark.index : value.start_mark.index]
+        return value.start_mark.index == value.end_mark.index and ":" not in between
 
 
 def _scalar(node: _Node, tag: str) -> Any:
