@@ -171,6 +171,14 @@ def test_a_file_that_is_no_store(tmp_path: Path):
     assert (done.code, "the store cannot be read" in done.err) == (2, True)
 
 
+def test_two_flows_of_one_id_cannot_be_compared(tmp_path: Path):
+    """In one file or in two: exit code 2, since nobody knows which of them would run."""
+    one, both = _file(tmp_path, "one.json", OLD), _file(tmp_path, "both.json", OLD, OLD)
+    for old in (both, tmp_path):
+        done = command("diff", old, one)
+        assert (done.code, "flows with the id lead" in done.err) == (2, True)
+
+
 def test_a_store_is_only_read(tmp_path: Path):
     """No byte of the file changes, also where it was never a store of ours, and no file is left beside it."""
     path = _file(tmp_path, "old.json", OLD)

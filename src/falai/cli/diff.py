@@ -77,8 +77,7 @@ def run_diff(old: str, new: str, agent: str | None, url: str | None, *, as_json:
 
 def _versions(old: Sequence[Source], new: Sequence[Source]) -> tuple[list[FlowPlan], list[FlowPlan]]:
     """The flows of both sides. Those of `--agent` that neither side has are on both: nobody changes them."""
-    before = [flow for source in old for flow in _of_source(source)]
-    after = [flow for source in new for flow in _of_source(source)]
+    before, after = _each_once(old), _each_once(new)
     touched = {flow.id for flow in (*before, *after)}
     lent = {
         flow.id: flow for source in (*old, *new) if source.lent and source.plan for flow in source.plan.flows.values()
@@ -87,13 +86,25 @@ def _versions(old: Sequence[Source], new: Sequence[Source]) -> tuple[list[FlowPl
     return [*before, *rest], [*after, *rest]
 
 
+def _each_once(sources: Sequence[Source]) -> list[FlowPlan]:
+    """The flows of one side. Raises `LoadError` when two have one id: which of them would run is not known."""
+    found = [(source, flow) for source in sources for flow in _of_source(source)]
+    counts = Counter(flow.id for _, flow in found)
+    for source, flow in found:
+        if counts[flow.id] > 1:
+            raise LoadError(
+                f"{source.target} cannot be compared: there are {counts[flow.id]} flows with the id {flow.id}"
+            )
+    return [flow for _, flow in found]
+
+
 def _of_source(source: Source) -> list[FlowPlan]:
     if source.problems:
         raise _no_flows(source, source.problems)
     if source.agent is not None and not source.lent:
         return list(source.agent.plan.flows.values())
     try:
-        return list(Version(source.flows).plans.values())
+        return [plan for flow in source.flows for plan in Version([flow]).plans.values()]
     except FlowConfigurationError as error:
         raise _no_flows(source, error.problems) from error
 
