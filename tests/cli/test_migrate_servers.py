@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.old_rows import CASES, adapter_rows, agrees, flow_ids, state_rows, table_of_states
+from cli.old_rows import CASES, V4, adapter_rows, agrees, flow_ids, state_rows, table_of_states
 from cli.program import Finished, command
 from falai.cli.migrate_mongo import MongoRows
 from falai.cli.migrate_opensearch import OpenSearchRows
@@ -59,6 +59,28 @@ def _round(old: str, new: Path, folder: Path, *, bare_ids: bool = False) -> None
     _migrate(old, new, folder)
     assert f"{len(GOOD)}  there already" in _migrate(old, new, folder).out
     _check(new, bare_ids=bare_ids)
+
+
+def _through(url: str, folder: Path) -> bytes:
+    """The session of the compatible package, into a place and out of it again, in canonical form without its version."""
+    file = folder / "v4.jsonl"
+    file.write_text(json.dumps(V4))
+    assert command("sessions", "import", file, "--store", url).code == 0
+    blob = json.loads(command("sessions", "export", V4["id"], "--store", url).out)
+    return _canonical(blob | {"version": V4["version"]})
+
+
+def _canonical(blob: Any) -> bytes:
+    return json.dumps(blob, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def test_a_session_of_the_compatible_package_comes_back(
+    postgres_server: Server, redis_server: Server, mongo_server: Server, place: str, tmp_path: Path
+) -> None:
+    """Byte for byte in canonical form, but for the version, which counts anew (G-41)."""
+    assert _through(f"{postgres_server.url}?table={place}", tmp_path) == _canonical(V4)
+    assert _through(f"{redis_server.url}?prefix={place}:", tmp_path) == _canonical(V4)
+    assert _through(mongo_server.url.rstrip("/") + f"/falai_test?collection={place}", tmp_path) == _canonical(V4)
 
 
 # --- PostgreSQL ---------------------------------------------------------------------------------

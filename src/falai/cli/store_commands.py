@@ -102,7 +102,7 @@ Examples:
     required=True,
     envvar="FALAI_FROM",
     metavar="URL",
-    help="The old place: the URL of a store, with ?table=, ?collection= or ?prefix=, or a file of JSON lines.",
+    help="The old place: the URL of a store, with ?table=, ?collection=, ?index= or ?prefix=, or a file of JSON lines.",
 )
 @click.option("--to", "target", required=True, envvar="FALAI_TO", metavar="URL", help="The new place: another store.")
 @click.option(
