@@ -37,8 +37,8 @@ DATABASE = "falai_test"
 
 
 def connect(url: str, **options: Any) -> AsyncMongoClient[Any]:
-    """A client that gives up soon, and tries nothing a second time."""
-    once = {"retryWrites": False, "retryReads": False, "serverSelectionTimeoutMS": 500}
+    """A client that gives up soon, and tries nothing a second time. It looks for a lost server every half second."""
+    once = {"retryWrites": False, "retryReads": False, "serverSelectionTimeoutMS": 1500}
     return AsyncMongoClient(url, **once | options)
 
 

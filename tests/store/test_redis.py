@@ -87,9 +87,16 @@ class TestByURL(Contract):
         return store_from_url(self.url, key_prefix=self.prefix)
 
 
-@pytest.fixture(params=[False, True], ids=["bytes", "texts"])
+KINDS_OF_CLIENTS = {
+    "bytes": {},
+    "texts": {"decode_responses": True},
+    "one line": {"decode_responses": True, "single_connection_client": True},
+}
+
+
+@pytest.fixture(params=KINDS_OF_CLIENTS)
 async def client(redis_server: Server, request: pytest.FixtureRequest) -> AsyncIterator[Redis]:
-    async with connect(redis_server.url, decode_responses=request.param) as client:
+    async with connect(redis_server.url, **KINDS_OF_CLIENTS[request.param]) as client:
         yield client
 
 
@@ -322,12 +329,6 @@ async def test_bad_arguments_never_reach_the_server(
     assert recording.sent == []
 
 
-async def test_nothing_is_created(recording: Recording) -> None:
-    """`initialize` sends nothing (P-53)."""
-    await RedisStore(recording).initialize()
-    assert recording.sent == []
-
-
 # --- a scan -------------------------------------------------------------------------------------
 
 
@@ -386,10 +387,12 @@ async def test_what_no_scan_gave(store: RedisStore, after: str) -> None:
         await store.scan(after)
 
 
-async def test_disconnect_closes_the_client(redis_server: Server) -> None:
-    """The store closes the client it was given (P-24)."""
-    client = connect(redis_server.url)
-    async with RedisStore(client) as store:
-        await store.load("s1")
-        assert client.connection_pool._available_connections
-    assert not any(connection.is_connected for connection in client.connection_pool._available_connections)
+# --- by its URL ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("end", "words"), [("?ttl=-1", "session_ttl is -1"), ("?ttl=week", "session_ttl is")])
+def test_a_url_with_a_wrong_option(end: str, words: str) -> None:
+    """What the store refuses is refused by the URL too, without its password."""
+    with pytest.raises(ValueError, match=words) as caught:
+        store_from_url(f"redis://ana:geheim@host/0{end}")
+    assert "geheim" not in str(caught.value)

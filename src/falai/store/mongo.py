@@ -57,7 +57,7 @@ class MongoStore(Store):
         # PyMongo's client, Motor's and a test's stand-in have the same few methods (P-22).
         self._client = cast(Any, client)
         self._rows = _on_primary(self._client[database_name][collection])
-        self._in: dict[str, Any] = {"session": session} if session else {}
+        self._in: dict[str, Any] = {"session": session} if session is not None else {}
         self._clock = clock or system_now
 
     async def load(self, id: str) -> Session | None:

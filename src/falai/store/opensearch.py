@@ -102,7 +102,8 @@ class OpenSearchStore(Store):
         }
         if after is not None:
             body["search_after"] = [after]
-        found = await self._client.search(index=self._index, body=body)
+        # Else the rows of a part of the index that cannot be reached would be left out in silence.
+        found = await self._client.search(index=self._index, body=body, allow_partial_search_results=False)
         hits: list[dict[str, Any]] = found["hits"]["hits"]
         rows: list[tuple[str, dict[str, Any]]] = [(hit["_id"], hit.get("_source") or {}) for hit in hits]
         return read_page(
