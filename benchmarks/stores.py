@@ -23,6 +23,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 
 from falai.session.model import Session
 from falai.store import PostgresStore, SQLiteStore, Store
@@ -95,7 +96,7 @@ def _sqlite_save(db: sqlite3.Connection, version: int, blob: str) -> None:
 @asynccontextmanager
 async def redis(session: Session) -> AsyncIterator[Sides]:
     """A server on loopback, and on each side a client of the same kind with one connection."""
-    from falai.store.redis import _SAVE, RedisStore, from_url  # pyright: ignore[reportPrivateUsage] - the same script
+    from falai.store.redis import _SAVE, from_url  # pyright: ignore[reportPrivateUsage] - the same script
 
     with a_server("Redis") as url:
         client: Any = from_url(url)._redis  # noqa: SLF001 - it is made as the store's own is
@@ -113,7 +114,6 @@ async def redis(session: Session) -> AsyncIterator[Sides]:
         session.version = 1
         await client.hset("floor", mapping={"version": "1", "blob": ENCODE(session)})
         async with from_url(url) as store:
-            assert isinstance(store, RedisStore)
             await store.save(session, 0)
             yield Sides(store, floor)
         await client.aclose()
@@ -237,8 +237,12 @@ async def _load_and_save(store: Store) -> None:
 async def measure(name: str, size: int) -> bool:
     """Prints a line of the table; whether it is within the limit."""
     session = session_of(size)
-    async with STORES[name](session) as sides:
-        ours, floor = await least(sides)
+    try:
+        async with STORES[name](session) as sides:
+            ours, floor = await least(sides)
+    except pytest.skip.Exception as missing:
+        print(f"{name:<12}not measured: {missing}")
+        return True
     over = ours / floor > LIMIT
     kilobytes = len(session.to_json().encode()) / 1000
     line = f"{name:<12}{kilobytes:>6.1f} kB{ours * 1e6:>9.0f} µs{floor * 1e6:>9.0f} µs{ours / floor:>7.2f} times"
