@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from falai.errors import InvalidSessionError
 from falai.session.check import assert_session
 from falai.session.codec import (
-    _stamped_fast,
     _stamped_slow,
     copy_session,
     session_from_json,
     session_to_json,
     session_to_wire,
     stamped,
+    stamped_fast,
 )
 from falai.session.jsontext import json_equal, json_text, parse_json
 from falai.session.model import Claim, Run, Session, TriggerRef
@@ -147,7 +147,7 @@ def test_what_a_host_put_in_is_normalised_everywhere(value: Any) -> None:
 def test_the_fast_way_and_the_slow_way_write_the_same(value: Any) -> None:
     """A session of plain data that is read back from its text is that which is made value by value, to the types."""
     session = _holding(value)
-    fast = _stamped_fast(session, 3)
+    fast = stamped_fast(session, 3)
     if fast is not None:
         slow = _stamped_slow(session, 3)
         assert fast[1] == slow[1]
@@ -158,7 +158,7 @@ def test_the_fast_way_and_the_slow_way_write_the_same(value: Any) -> None:
 def test_what_is_no_plain_data_takes_the_slow_way(value: Any) -> None:
     """Also where the text that the encoder would write reads back as something equal."""
     for one in (value, [value], {"x": value}):
-        assert _stamped_fast(_holding(one), 3) is None
+        assert stamped_fast(_holding(one), 3) is None
 
 
 @pytest.mark.parametrize(

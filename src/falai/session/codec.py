@@ -19,7 +19,7 @@ from falai.session.check import assert_session
 from falai.session.jsontext import EXACT, is_list, is_object, json_text, parse_json, show, to_plain
 from falai.session.model import Run, Session
 
-__all__ = ["copy_session", "session_from_json", "session_to_json", "session_to_wire", "stamped"]
+__all__ = ["copy_session", "session_from_json", "session_to_json", "session_to_wire", "stamped", "stamped_fast"]
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Session)
@@ -70,7 +70,7 @@ def stamped(session: Session, version: int) -> tuple[Session, str]:
 
     Raises `TypeError` like `copy_session`.
     """
-    return _stamped_fast(session, version) or _stamped_slow(session, version)
+    return stamped_fast(session, version) or _stamped_slow(session, version)
 
 
 def _fraction(text: str) -> float:
@@ -84,15 +84,18 @@ def _fraction(text: str) -> float:
 _READ_BACK = msgspec.json.Decoder(Session, float_hook=_fraction)
 
 
-def _stamped_fast(session: Session, version: int) -> tuple[Session, str] | None:
+def stamped_fast(
+    session: Session, version: int, read_back: msgspec.json.Decoder[Session] = _READ_BACK
+) -> tuple[Session, str] | None:
     """The session as its text reads back, when it is of plain data alone, so that both are equal.
 
-    Whatever else a host put in is written as something that differs from it, or not at all.
+    Whatever else a host put in is written as something that differs from it, or not at all. A store
+    that can write less gives a decoder that refuses the rest with a `ValueError`.
     """
     same = msgspec.structs.replace(session, version=version)
     try:
         raw = _ENCODER.encode(same)
-        fresh = _READ_BACK.decode(raw)
+        fresh = read_back.decode(raw)
         return (fresh, raw.decode()) if fresh == same else None
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
         return None
