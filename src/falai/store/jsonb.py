@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from falai.session.check import assert_session
-from falai.session.codec import session_to_wire
+from falai.session.codec import session_to_wire, stamped_fast
 from falai.session.jsontext import is_list, is_object
 from falai.session.model import Session
-from falai.store.row import check_id, to_row
+from falai.store.row import check_id, check_version, to_row
 
 __all__ = ["LONGEST_ID", "check_length", "jsonb_id", "to_jsonb_row"]
 
@@ -37,33 +37,24 @@ def jsonb_id(id: object) -> str:
 
 def to_jsonb_row(session: Session, expected_version: object) -> tuple[Session, str]:
     """What a save stores and gives back, as `to_row` has it, in a form that JSONB gives back unchanged."""
-    fresh, blob = to_row(session, expected_version)
-    if not _kept(blob):
-        plain = _jsonb(session_to_wire(fresh))
-        fresh, blob = to_row(assert_session(plain, plain["id"]), expected_version)
-    check_length(fresh.id)
-    return fresh, blob
+    jsonb_id(session.id)
+    row = stamped_fast(session, check_version(expected_version) + 1, _READ_BACK)
+    if row is not None and "\\u0000" not in row[1]:
+        return row
+    fresh, _ = to_row(session, expected_version)
+    plain = _jsonb(session_to_wire(fresh))
+    return to_row(assert_session(plain, plain["id"]), expected_version)
 
 
 def _fraction(text: str) -> float:
+    """A float that JSONB writes as a float."""
     value = float(text)
     if value.is_integer():
         raise ValueError
     return value
 
 
-_READ = msgspec.json.Decoder(Session, float_hook=_fraction)
-
-
-def _kept(blob: str) -> bool:
-    """Whether nothing in a blob needs to be changed; `False` when that would take a closer look."""
-    if "\\u0000" in blob:
-        return False
-    try:
-        _READ.decode(blob)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return False
-    return True
+_READ_BACK = msgspec.json.Decoder(Session, float_hook=_fraction)
 
 
 def _jsonb(value: Any) -> Any:
