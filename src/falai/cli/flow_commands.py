@@ -19,9 +19,11 @@ Examples:
 """
 
 
-@click.command(epilog=_CHECKS)
+@click.command(epilog=_CHECKS, short_help="Say what is wrong or odd in flows, where, and what to do.")
 @click.argument("targets", nargs=-1, required=True, metavar="FILE_OR_MODULE...")
-@click.option("--agent", metavar="AGENT", help="Whose fields, actions, … the flows may use: a Python file or a module.")
+@click.option(
+    "--agent", metavar="AGENT", help="Whose fields, actions, … the flows may use: Python, or a file of an agent."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON, for an editor.")
 @click.option(
     "--ignore", multiple=True, metavar="PATTERN", help="A warning that you accept: CODE, CODE:FLOW, CODE:FLOW.STEP."
@@ -52,7 +54,7 @@ Examples:
 """
 
 
-@click.command(epilog=_SCHEMAS)
+@click.command(epilog=_SCHEMAS, short_help="Print the JSON Schema of flow files, for editors.")
 @click.option("--agent", metavar="AGENT", help="Offer the names of this agent: Python, or a file of an agent.")
 @click.option(
     "--closed", is_flag=True, help="The schema for a model that writes flows, instead of the one for editors."
@@ -79,7 +81,7 @@ Examples:
 """
 
 
-@click.command(epilog=_DIFFS)
+@click.command(epilog=_DIFFS, short_help="Say what changed between two versions of flows.")
 @click.argument("old")
 @click.argument("new")
 @click.option("--agent", metavar="AGENT", help="Whose flows these are: its other flows stay as they are.")
