@@ -427,7 +427,7 @@ def test_a_confirmation_that_can_be_asked_without_end(steps: list[Any]) -> None:
     ],
 )
 def test_no_false_alarm_about_confirmations(steps: list[Any]) -> None:
-    """Code decides on the way, the circle is not closed, or the field may be read anywhere."""
+    """Code decides on the way, an action finds that it cannot be, or the circle is not closed."""
     assert [text for text in advised(*steps, conditions={"vip": vip}) if "for ever" in text] == []
 
 

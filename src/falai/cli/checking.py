@@ -17,7 +17,7 @@ from falai.cli.spots import Located
 from falai.errors import Problem
 from falai.flow.advice import advice
 from falai.flow.analysis import analyse
-from falai.flow.build import AgentOptions, examine
+from falai.flow.build import examine
 from falai.flow.places import Finding, Notice, flow_place, is_object
 from falai.flow.plan import AgentPlan, FlowPlan
 from falai.flow.registries import Registries
@@ -73,20 +73,13 @@ def _in_source(source: Source) -> Iterator[Finding]:
     if has_flows(source.document):
         yield from stray_keys(source.document)
     if source.options is not None:
-        yield from _of_agent(source.options)
+        yield from examine(source.options)[1]  # advice comes with that of the others
         return
     names = source.registries
     for flow, base in zip(source.flows, source.bases, strict=True):
         for finding in check_flow(flow, names or Registries(), base):
             if names is not None or finding.code not in _NEEDS_NAMES:
                 yield finding
-
-
-def _of_agent(options: AgentOptions) -> Iterator[Finding]:
-    """All that `Agent` would say of it; its advice comes with that of the others."""
-    plan, findings = examine(options)
-    advised = [] if plan is None else list(advice(plan))
-    yield from (finding for finding in findings if finding not in advised)
 
 
 def _repeated_ids(group: Sequence[Source]) -> Iterator[tuple[Source, Finding]]:

@@ -71,17 +71,16 @@ def build_plan(options: AgentOptions) -> tuple[AgentPlan, tuple[str, ...]]:
     if plan is None:
         raise FlowConfigurationError([finding for finding in findings if isinstance(finding, Problem)])
     check_compaction(options.compaction)
-    return plan, tuple(finding.text for finding in findings if isinstance(finding, Notice))
+    return plan, tuple(finding.text for finding in (*findings, *advice(plan)) if isinstance(finding, Notice))
 
 
 def examine(options: AgentOptions) -> tuple[AgentPlan | None, list[Finding]]:
-    """The plan of an agent, `None` if there is any problem, and everything that was found."""
+    """The plan of an agent, `None` if there is any problem, and everything that was found but for advice."""
     parts = _read(options)
     findings = list(_findings(parts, options))
     if any(isinstance(finding, Problem) for finding in findings):
         return None, findings
-    plan = _plan(parts, options)
-    return plan, [*findings, *advice(plan)]
+    return _plan(parts, options), findings
 
 
 @dataclass(frozen=True, slots=True)

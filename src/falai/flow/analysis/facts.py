@@ -56,6 +56,11 @@ class Facts:
             found = {step_id for step_id in found if self.values(step_id, slug)}
         return frozenset(found)
 
+    @cached_property
+    def brought(self) -> frozenset[str]:
+        """The tested fields that any message may bring."""
+        return frozenset(slug for slug in self.domains if self.world.can_be_set(slug) and self.world.anywhere(slug))
+
     def trail(self, step_id: str) -> tuple[str, ...]:
         """The shortest way to a reachable step."""
         return self.walk("").trail((step_id, ""))

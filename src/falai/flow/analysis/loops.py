@@ -214,8 +214,8 @@ def _once(facts: Facts) -> Iterator[Notice]:
 def confirmations(facts: Facts) -> Iterator[Notice]:
     """A step leads back and clears a field; from there the flow comes through a step that asks for it to
     this one again, and on the way no function and no host condition decides. Clearing sets the count of
-    asks back (F-8.6), so `maxAsks` never ends it. A branch that clears what any message may bring is let
-    pass: there the customer says each time what shall be asked anew."""
+    asks back (F-8.6), so `maxAsks` never ends it. Of what any message may bring, a branch and an action that
+    failed are let pass: there the customer, or code, says each time what shall be asked anew."""
     unguarded = cache(partial(_unguarded, facts))
     for step in facts.flow.steps:
         for way in exits(facts.flow, step):
@@ -233,7 +233,7 @@ def confirmations(facts: Facts) -> Iterator[Notice]:
 
 def _is_asked_anew(facts: Facts, way: Exit, slug: str) -> bool:
     field = facts.world.names.fields.get(slug)
-    return field is not None and (way.branch is None or field.mode == "asked")
+    return field is not None and (field.mode == "asked" or way.kind not in ("branch", "onFail"))
 
 
 def _confirmation(facts: Facts, step: Step, slugs: list[str]) -> Notice:

@@ -7,14 +7,14 @@ should have been there, a function or an action ends the path: either may have s
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
 from falai.flow.analysis.facts import Facts, value_words
-from falai.flow.analysis.judging import OTHER, UNKNOWN, Values, is_code, judge
+from falai.flow.analysis.judging import UNKNOWN, Values, is_code, judge
 from falai.flow.analysis.moves import Move, lasts, start_words
 from falai.flow.analysis.search import Reached, search
 from falai.flow.definition import Branch, Collect, Do, If, Prompt, Say, Step, Wait, WaitEvent
@@ -27,6 +27,7 @@ _MOST = 3
 """How many assumptions are followed to one step in one phase: enough for small forks, and bounded."""
 
 Env = Mapping[str, Values]
+Packed = tuple[tuple[str, Values], ...]
 Ahead = tuple["At", Callable[[], tuple[str, ...]]]
 
 
@@ -40,7 +41,7 @@ class At(NamedTuple):
     step: str
     phase: str
     by: str = ""
-    env: tuple[tuple[str, Values], ...] = ()
+    env: Packed = ()
 
     @property
     def late(self) -> bool:
@@ -63,13 +64,16 @@ class Paths:
         return self._search(slug, chain(_starts(self._facts, slug), self._clearing(slug)))
 
     def _search(self, slug: str, starts: Iterable[Ahead]) -> Reached[At]:
-        seen: Counter[tuple[str, str]] = Counter()
+        known: defaultdict[tuple[str, str], set[At]] = defaultdict(set)
 
         def ahead(at: At) -> Iterator[Ahead]:
-            for after, words in _ahead(self._facts, slug, at):
-                if seen[after.step, after.phase] < _MOST:
-                    seen[after.step, after.phase] += 1
-                    yield after, words
+            for move, target, phase, by in _moves(self._facts, slug, at):
+                found = known[target, phase]
+                for env in _behind(self._facts, slug, slug, move, at) if len(found) < _MOST else ():
+                    after = At(target, phase, by, env)
+                    if after not in found and len(found) < _MOST:
+                        found.add(after)
+                        yield after, partial(_words, move, slug)
 
         return search(starts, ahead)
 
@@ -78,9 +82,8 @@ class Paths:
         for at in self.everywhere if slug in self._facts.world.forgetters else ():
             for move in self._facts.graph.moves[at.step]:
                 if slug in move.exit.clear and move.target is not None:
-                    for env in _assumed(self._facts, "", move, dict(at.env)):
-                        for behind in _premise(self._facts, slug, move.source, _behind(self._facts, move, env)):
-                            yield At(move.target, "forgotten", at.step, _packed(behind)), partial(self._told, at, move)
+                    for env in _behind(self._facts, "", slug, move, at):
+                        yield At(move.target, "forgotten", at.step, env), partial(self._told, at, move)
 
     def _told(self, at: At, move: Move) -> tuple[str, ...]:
         return (*self.everywhere.trail(at), *move.words)
@@ -99,7 +102,7 @@ def _starts(facts: Facts, slug: str) -> Iterator[Ahead]:
         phase = "forgotten" if forgotten else "open" if test.code or not tests else "straight"
         for begun in _narrowed(facts, slug, _at_start(facts), test.allowed):
             for env in _narrowed(facts, slug, begun, judge(facts.flow.flow.while_, facts.domains).allowed):
-                yield At(first, phase, env=_packed(env)), lambda: (start_words(facts.flow),)
+                yield At(first, phase, env=_packed(facts, env)), lambda: (start_words(facts.flow),)
 
 
 def _at_start(facts: Facts) -> Env:
@@ -124,21 +127,22 @@ def _premise(facts: Facts, slug: str, step: Step, env: Env) -> Iterator[Env]:
     yield from envs
 
 
-def _ahead(facts: Facts, slug: str, at: At) -> Iterator[Ahead]:
+def _moves(facts: Facts, slug: str, at: At) -> Iterator[tuple[Move, str, str, str]]:
+    """The moves that are followed, each with its target, and the phase behind it."""
     step = facts.flow.step(at.step)
     if step is None or (at.late and _may_see_to_it(step)):
         return
     for move in facts.graph.moves[at.step]:
-        if move.exit.step is None or move.target is None or move.exit.kind == "move":
-            continue
-        for env in _assumed(facts, slug, move, dict(at.env)):
-            phase, by = _phase(slug, step, move.exit, at)
-            for behind in _premise(facts, slug, step, _behind(facts, move, env)):
-                yield At(move.target, phase, by, _packed(behind)), partial(_words, move, slug)
+        if move.exit.step is not None and move.target is not None and move.exit.kind != "move":
+            yield move, move.target, *_phase(slug, step, move.exit, at)
 
 
-def _behind(facts: Facts, move: Move, env: Env) -> Env:
-    return {**env, **{slug: frozenset((UNKNOWN,)) for slug in move.exit.clear if slug in facts.domains}}
+def _behind(facts: Facts, before: str, slug: str, move: Move, at: At) -> Iterator[Packed]:
+    """What is assumed behind a move, without the field `before` it and without the field `slug` after it."""
+    cleared = {name: frozenset((UNKNOWN,)) for name in move.exit.clear if name in facts.domains}
+    for env in _assumed(facts, before, move, dict(at.env)):
+        for behind in _premise(facts, slug, move.source, {**env, **cleared}):
+            yield _packed(facts, behind)
 
 
 def _may_see_to_it(step: Step) -> bool:
@@ -170,7 +174,7 @@ def _assumed(facts: Facts, slug: str, move: Move, env: Env) -> Iterator[Env]:
         if test.may_fail_aloud:
             yield env
         return
-    later = env if isinstance(step, Say) else {n: _waited(facts, step, n, values) for n, values in env.items()}
+    later = env if isinstance(step, Say) else _waited(facts, step, env)
     yield from [later] if branch is None else _of_branch(facts, slug, later, branch)
 
 
@@ -191,20 +195,19 @@ def _narrowed(facts: Facts, slug: str, env: Env, allowed: Env) -> Iterator[Env]:
     yield narrowed
 
 
-def _waited(facts: Facts, step: Step, name: str, values: Values) -> Values:
-    """While a run waits, a field that it asks for, or that any message may bring, can get its value."""
-    whole = facts.domains.get(name, frozenset((UNKNOWN, OTHER)))
+def _waited(facts: Facts, step: Step, env: Env) -> Env:
+    """While a run waits, a field that it asks for, or that any message may bring, can get its value: nothing is
+    assumed of it any more. An action may do as it likes."""
     if isinstance(step, Do):
-        return whole
-    if not facts.world.can_be_set(name):
-        return values
-    asked = isinstance(step, Collect) and name in step.collect
-    return whole if UNKNOWN in values and (asked or facts.world.anywhere(name)) else values
+        return {}
+    brought = facts.brought.union(step.collect) if isinstance(step, Collect) else facts.brought
+    return {name: values for name, values in env.items() if UNKNOWN not in values or name not in brought}
 
 
 def _words(move: Move, slug: str) -> tuple[str, ...]:
     return (*move.words, *value_words(move, slug, UNKNOWN, UNKNOWN))
 
 
-def _packed(env: Env) -> tuple[tuple[str, Values], ...]:
-    return tuple((name, env[name]) for name in sorted(env))
+def _packed(facts: Facts, env: Env) -> Packed:
+    """What differs from nothing assumed at all."""
+    return tuple((name, env[name]) for name in sorted(env) if env[name] != facts.domains.get(name))
