@@ -127,17 +127,31 @@ class World:
         """A host that edits nothing, silences nobody and keeps its sessions: conversations go deeper."""
         self.options = draw_agent(dice)
         self.edited = edited(dice, self.options)
+        self.moves = self._moves(Dice((seed, "moves")))
         self.agents = [self._agent(self.options), self._agent(self.edited)]
 
+    def _moves(self, dice: Dice) -> list[Any]:
+        """Where actions and tools may move: steps that every flow has, also when it was edited, and all the rest."""
+        flows = [flow for options in (self.options, self.edited) for flow in options["flows"]]
+        steps: list[Any] = [step for step in STEP_IDS if all(step in (s["id"] for s in f["steps"]) for f in flows)]
+        kept: list[Any] = [{"flow": flow["id"]} for flow in self.edited["flows"]]
+        return dice.some([*steps, "end", {"reset": True}, *kept])
+
     def _agent(self, options: Mapping[str, Any]) -> Agent[Any]:
+        moves = self.moves
         return Agent(
             **options,
             model=self.model,
             clock=self.clock,
             conditions=CONDITIONS,
             events=EVENTS,
-            actions={name: Action(name, self._act, parameters={"text": {"type": "string"}}) for name in ACTIONS},
-            tools=[Tool("look", self._use), Tool("fetch", self._use, read_only=lambda _arguments: True)],
+            actions={
+                name: Action(name, self._act, parameters={"text": {"type": "string"}}, moves=moves) for name in ACTIONS
+            },
+            tools=[
+                Tool("look", self._use, moves=moves),
+                Tool("fetch", self._use, read_only=lambda _arguments: True, moves=moves),
+            ],
         )
 
     def begin(self, given: Given) -> None:
@@ -148,14 +162,35 @@ class World:
         self.acted, self.tools_used = [], 0
 
     def _act(self, ctx: ActionContext[Any], **_parameters: Any) -> Any:
-        result = self._result()
-        spoke = isinstance(result, dict) and result.get("ok") is True and result.get("spoke") is True
+        result, wrong = self._with_beside(self._result())
+        said_so = isinstance(result, dict) and result.get("ok") is True and result.get("spoke") is True
+        spoke = said_so and not wrong
         self.acted.append(Acted(ctx.key, ctx.run.id, ctx.run.step_id, spoke))
         if self.dice.chance(0.3):
             ctx.set({self.dice.pick(["name", "size", "other"]): self.dice.pick([None, "set", 5])})
         if result == "raise":
             raise RuntimeError(self.dice.pick(["it broke", ""]))
         return result
+
+    def _with_beside(self, result: Any) -> tuple[Any, bool]:
+        """The result with a move or a text beside it now and then, and whether one of these is wrong."""
+        if not isinstance(result, dict) or self.dice.chance(0.6):
+            return result, False
+        beside: dict[str, Any] = {}
+        if self.moves and self.dice.chance(0.6):
+            beside["move"] = self._move()
+        if self.dice.chance(0.4):
+            beside["say"] = "By the way."
+        if self.dice.chance(0.15):
+            wrong = [{"move": 5}, {"move": {"step": "a", "flow": "a"}}, {"move": "nowhere"}, {"say": 3}, {"say": " "}]
+            return {**result, **beside, **self.dice.pick(wrong)}, True
+        return {**result, **beside}, "defer" in result and "move" in beside
+
+    def _move(self) -> Any:
+        move = self.dice.pick(self.moves)
+        if isinstance(move, str) and move != "end" and self.dice.chance(0.5):
+            return {"step": move, "clear": self.dice.some(["name", "size"])}
+        return {**move, "input": {"from": "code"}} if "flow" in move and self.dice.chance(0.3) else move
 
     def _result(self) -> Any:
         good = [{"ok": True}, {"ok": True, "detail": "done"}, {"ok": True, "spoke": True}, {"skipped": "no need"}]
@@ -169,7 +204,8 @@ class World:
         self.tools_used += 1
         if self.dice.chance(0.2):
             raise RuntimeError("the tool broke")
-        return self.dice.pick([None, {"value": "found"}, {"data": {"name": "from a tool"}}, {"data": "odd"}, "words"])
+        found = self.dice.pick([{}, {"value": "found"}, {"data": {"name": "from a tool"}}, {"data": "odd"}, "words"])
+        return self._with_beside(found)[0] or None
 
 
 # --- playing ------------------------------------------------------------------------------------

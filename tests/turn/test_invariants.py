@@ -77,8 +77,10 @@ async def test_the_invariants_hold_after_every_turn(full: bool):
 
 @pytest.mark.property
 async def test_the_conversations_reach_everything():
-    """The dice reach every code, kind, status, trigger and end that a turn can write at least once."""
-    reached: dict[str, set[object]] = {"codes": set(), "lines": set(), "ends": set(), "triggers": set(), "runs": set()}
+    """The dice reach every code, kind, status, trigger and end that a turn can write at least once, and
+    tools that move a run, start a flow and speak."""
+    parts = ("codes", "lines", "ends", "triggers", "runs", "by tools")
+    reached: dict[str, set[object]] = {part: set() for part in parts}
     for seed in range(SHORT):
         async for played in play(seed):
             if played.result is not None:
@@ -87,6 +89,7 @@ async def test_the_conversations_reach_everything():
     assert reached["lines"] >= set(get_args(OutcomeKind)) | set(get_args(OutcomeStatus))
     assert reached["ends"] == set(get_args(EndReason))
     assert reached["triggers"] == set(get_args(TriggerKind))
+    assert reached["by tools"] >= {("collect", True), ("prompt", True), ("idle", True), ("collect", False)}
     assert reached["runs"] >= set(get_args(RunStatus)) - {"running"}
 
 
@@ -94,6 +97,8 @@ def _note(reached: dict[str, set[object]], played: Played) -> None:
     done = played.done
     reached["codes"] |= {line.code for line in done.outcomes} | {start.code for start in done.skipped}
     reached["lines"] |= {line.kind for line in done.outcomes} | {line.status for line in done.outcomes}
+    spoken = [line for line in done.outcomes if line.llm_calls is not None]
+    reached["by tools"] |= {(line.kind, line.next is not None) for line in spoken if line.detail is not None}
     reached["ends"] |= {end.reason for end in done.ended}
     ids = {run.run_id for run in done.started}
     alive = [*played.after.runs, *(end.run for end in done.ended)]

@@ -470,6 +470,15 @@ def test_a_flow_that_a_tool_starts_asks_with_the_next_message():
     assert said(chat.message(understand={}, speak="Your name?")) == ["Your name?"]
 
 
+def test_a_flow_that_the_message_started_is_not_started_again():
+    """Both runs would act under the same keys (T-21.3)."""
+    flow = Flow("f", on=[OnAnyMessage(repeat="always")], steps=[Do("act", "act")])
+    tool = _tool({"move": ToFlow("f")}, moves=[ToFlow("f")])
+    chat = Chat(flow, actions={"act": ok()}, tools=[tool])
+    done = chat.message(speak=[_call("look"), "Again?"])
+    assert (len(chat.acted), refused(done), ended(done)) == (1, ["f:already-claimed"], ["f:end"])
+
+
 @pytest.mark.parametrize("move", ["aside", "end", Reset()])
 def test_without_a_run_nothing_else_can_be_moved(move: Any, caplog: pytest.LogCaptureFixture):
     """The model reads why, and answers all the same."""

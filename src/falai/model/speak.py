@@ -221,7 +221,9 @@ def _ended(call: _Call) -> Spoken | Deferred:
 
 def _tools_behind(call: _Call) -> str | None:
     """The tools that moved the run or spoke for the model."""
-    return ", ".join(dict.fromkeys(name for name, _ in filter(None, (call.say, call.move)))) or None
+    if call.say is call.move is None:
+        return None
+    return ", ".join(dict.fromkeys(name for name, _ in filter(None, (call.say, call.move))))
 
 
 def _failed(error: Exception, given: SpeakInput, call: _Call) -> Deferred:

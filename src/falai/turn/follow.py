@@ -34,12 +34,17 @@ def follow(turn: Turn, run: Run, flow: FlowPlan, step: Step, target: Move | None
 
 
 def begin(turn: Turn, move: ToFlow) -> None:
-    """Starts a flow when there is no run to leave it from: a tool of the idle speaker said so (D-92)."""
-    flow = turn.plan.flows.get(move.flow)
+    """Starts a flow when there is no run to leave: a tool of the idle speaker said so (D-92).
+
+    A flow that this input has started already is not started again: both runs would have the same keys.
+    """
+    key, flow = turn.trigger_key, turn.plan.flows.get(move.flow)
     if flow is None:
-        refuse(turn, move.flow, turn.session.id, turn.trigger_key, "flow-gone")
+        refuse(turn, move.flow, turn.session.id, key, "flow-gone")
+    elif any(started.run_id == keys.run_id(flow.id, key) for started in turn.started):
+        refuse(turn, flow.id, turn.anchor_of(flow), key, "already-claimed")
     else:
-        _inherit(turn, start_run(turn, flow, "start", turn.trigger_key, payload=move.input))
+        _inherit(turn, start_run(turn, flow, "start", key, payload=move.input))
 
 
 def _go(turn: Turn, run: Run, flow: FlowPlan, step_id: str) -> None:

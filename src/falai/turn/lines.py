@@ -40,14 +40,14 @@ def kind_of(step: Step | None) -> OutcomeKind:
 def label(target: Move | None, own: str = "") -> str | None:
     """How a line names the target that is followed (B-8.2); a reset leads to the run's own flow."""
     match target:
-        case Reset():
-            return f"flow:{own}"
+        case None | str():
+            return target
         case To():
             return target.step
         case ToFlow():
             return f"flow:{target.flow}"
-        case _:
-            return target
+        case Reset():
+            return f"flow:{own}"
 
 
 def key_of(run: Run) -> str:
