@@ -370,6 +370,24 @@ def test_python_that_cannot_be_loaded(tmp_path: Path, text: str, words: str):
     assert "loading.py" not in done.err
 
 
+def test_a_spec_that_is_written_in_python(tmp_path: Path):
+    """It has its places as JSON has, and is a target alone or in an agent."""
+    spec = "{'id': 'lead', 'on': [{'message': []}],\n 'steps': [{'id': 'a',\n 'say': 'x', 'then': 'b'}]}"
+    text = (
+        f"from falai import Agent\nspec = {spec}\ndef made(): return Agent(name='A', model='lexical', flows=[spec])\n"
+    )
+    path = _write(tmp_path, "shop.py", text)
+    for name in ("spec", "made"):
+        done = command("check", f"{path}:{name}")
+        assert (done.code, _marked(done), f"{path}:3:19" in done.out) == (1, ["'a'"], True)
+
+
+def test_what_a_module_has_instead_is_named(tmp_path: Path):
+    """As it is to be written."""
+    path = _write(tmp_path, "shop.py", "from falai import Flow\nlead = Flow('lead', steps=[])\n")
+    assert f"shop.py has nothing called agent; write {path}:lead\n" in command("check", path).err
+
+
 def test_what_a_module_prints_is_no_result(tmp_path: Path):
     """It goes to standard error, so that the JSON can be read."""
     path = _write(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from falai.cli.spots import Located, Span
@@ -33,7 +33,7 @@ class PythonPlaces:
             return None
         flow_id, step_id = parse_json(named["flow"]), named["step"] and parse_json(named["step"])
         for file, text, tree in self._files:
-            if flow := _id_of(tree, ("Flow",), flow_id):
+            if flow := _id_of(tree, _FLOWS, flow_id):
                 step = _id_of(flow[0], _STEPS, step_id) if step_id else None
                 return Located(file, text, _span(text, (step or flow)[1]))
         return None
@@ -77,22 +77,31 @@ def _column(lines: list[str], line: int, offset: int) -> int:
     return len(lines[line - 1].encode()[:offset].decode(errors="replace")) + 1
 
 
+_FLOWS = ("Flow",)
 _STEPS = ("Collect", "Prompt", "Say", "Do", "Wait", "WaitEvent", "If")
 
 
-def _id_of(tree: ast.AST, classes: tuple[str, ...], wanted: str) -> tuple[ast.Call, ast.Constant] | None:
-    """The first call of one of these classes whose id is this literal."""
-    for call in _calls(tree):
-        if _called(call) in classes:
-            given = [*call.args[:1], *(word.value for word in call.keywords if word.arg == "id")]
-            for value in given:
+def _id_of(tree: ast.AST, classes: tuple[str, ...], wanted: str) -> tuple[ast.expr, ast.Constant] | None:
+    """The first flow, or step, whose id is this literal."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call | ast.Dict):
+            for value in _ids(node, classes):
                 if isinstance(value, ast.Constant) and value.value == wanted:
-                    return call, value
+                    return node, value
     return None
 
 
-def _calls(tree: ast.AST) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+def _ids(node: ast.Call | ast.Dict, classes: tuple[str, ...]) -> list[ast.expr]:
+    """What stands as the id in a call of one of these classes, or in a spec that is written as a dict."""
+    if isinstance(node, ast.Dict):
+        members = {
+            key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)
+        }
+        fitting = "id" in members and ("steps" in members) == (classes == _FLOWS)
+        return [members["id"]] if fitting else []
+    if _called(node) not in classes:
+        return []
+    return [*node.args[:1], *(word.value for word in node.keywords if word.arg == "id")]
 
 
 def _called(call: ast.Call) -> str:

@@ -24,7 +24,7 @@ from falai.errors import FlowConfigurationError, Problem
 from falai.flow.build import AgentOptions, examine
 from falai.flow.definition import Flow
 from falai.flow.documents import read_json, read_yaml
-from falai.flow.places import Finding
+from falai.flow.places import Finding, listing
 from falai.flow.plan import AgentPlan
 from falai.flow.registries import Registries
 from falai.flow.wire import to_wire
@@ -142,7 +142,8 @@ def _folder(target: str, folder: Path) -> Iterator[Source]:
     read = [_read(str(file)) for file in visible]
     found = [one for one in read if not one.readable or is_flow_document(one.document)]
     if not found:
-        raise LoadError(f"{target} has no flow files: JSON or YAML with a flow, a list of flows, or an agent")
+        what = "JSON or YAML with a flow, a list of flows, or an agent"
+        raise LoadError(f"{target} has no flow files: {what}. Python files are named one by one")
     passed_over = tuple(one.target for one in read if one not in found)
     yield replace(found[0], passed_over=passed_over)
     yield from found[1:]
@@ -289,10 +290,8 @@ def _nothing_there(named: Named) -> str:
 
 
 def _others(named: Named) -> str:
-    kinds = {"an agent": Agent, "a flow": Flow}
-    found = [f"{name} is {words}" for name, value in vars(named.module).items() for words, kind in kinds.items()
-             if isinstance(value, kind)]  # fmt: skip
-    return f"; there, {', '.join(found)}" if found else ""
+    found = [name for name, value in vars(named.module).items() if isinstance(value, Agent | Flow)]
+    return f"; write {listing([f'{named.place}:{name}' for name in found])}" if found else ""
 
 
 # --- whose names -------------------------------------------------------------------------------
