@@ -289,6 +289,17 @@ async def test_a_store_of_a_url_opens_again(postgres_server: Server, place: str)
     await store.disconnect()
 
 
+@pytest.mark.parametrize(
+    "url", ["postgresql://[host/db", "postgresql://ana:ge%zzheim@host/db", "postgresql://host/db?colour=red"]
+)
+def test_what_libpq_does_not_take(url: str) -> None:
+    """It is a `ValueError` before anything is connected, and shows no password."""
+    with pytest.raises(ValueError, match="URL") as caught:
+        store_from_url(url)
+    assert "heim" not in str(caught.value)
+    store_from_url("PostgreSQL://ana:geheim@host/db?sslmode=require&table=talks")
+
+
 async def test_a_url_that_leads_nowhere(postgres_server: Server) -> None:
     """The error is that of the connection, and comes at once."""
     store = store_from_url(postgres_server.url.replace("/postgres", "/nowhere"))

@@ -277,6 +277,18 @@ async def test_a_bad_row_in_a_json_column_of_the_host(sqlite: AsyncEngine, blob:
     assert (page.sessions, [error.session_id for error in page.bad]) == ([saved], ["s1"])
 
 
+async def test_a_row_that_is_no_text(sqlite: AsyncEngine) -> None:
+    """Bytes are read as UTF-8; what is none is an invalid session, and hides no other row (P-19)."""
+    async with SQLAlchemyStore(sqlite) as store:
+        saved = await store.save(full_session(), 0)
+        await store.save(Session.fresh("s2"), 0)
+        await execute(sqlite, "UPDATE agent_sessions SET blob = CAST(blob AS BLOB) WHERE id = 's1'")
+        await execute(sqlite, "UPDATE agent_sessions SET blob = CAST(x'ff' AS TEXT) WHERE id = 's2'")
+        assert await store.load("s1") == saved
+        page = await store.scan()
+        assert (page.sessions, [error.session_id for error in page.bad]) == ([saved], ["s2"])
+
+
 def _columns(blob: Any, date: Any = None) -> list[Column[Any]]:
     dates = [Column(name, date or DateTime(timezone=True), nullable=False) for name in ("created_at", "updated_at")]
     return [Column("id", String(255), primary_key=True), Column("version", Integer), Column("blob", blob), *dates]

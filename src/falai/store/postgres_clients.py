@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from asyncio import Lock
 from collections.abc import Sequence
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -104,10 +105,33 @@ class _PsycopgPool:
 
 
 class Opened:
-    """A pool of psycopg that is made when it is first used, and again after it was closed."""
+    """A pool of psycopg that is made when it is first used, and again after it was closed.
+
+    Raises `ValueError` for a URL that libpq does not take.
+    """
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        from psycopg import AsyncConnection, ProgrammingError  # an extra: what is missing is said now, not at first use
+        from psycopg.conninfo import conninfo_to_dict
+        from psycopg_pool import AsyncConnectionPool
+
+        scheme, _, rest = url.partition(":")
+        url = f"{scheme.lower()}:{rest}"  # libpq knows it in small letters only
+        try:
+            conninfo_to_dict(url)
+        except ProgrammingError as error:
+            raise ValueError(f"libpq does not take the URL: {error}") from error
+        self._connect = partial(AsyncConnection.connect, url)
+        self._make_pool = partial(
+            AsyncConnectionPool[Any],
+            url,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=10,
+            timeout=_WAIT_SECONDS,
+            reconnect_timeout=0,  # each call tries anew; pauses that grow would outlast what failed
+            open=False,
+        )
         self._pool: AsyncConnectionPool[Any] | None = None
 
     async def run(self, sql: str, *values: object) -> Rows:
@@ -119,21 +143,10 @@ class Opened:
             await pool.close()
 
     async def _opened(self) -> AsyncConnectionPool[Any]:
-        from psycopg import AsyncConnection  # an extra
-        from psycopg_pool import AsyncConnectionPool
-
         # The pool would only say that it has waited in vain; a connection says why there is none.
-        await (await AsyncConnection.connect(self._url)).close()
+        await (await self._connect()).close()
         if self._pool is None:
-            self._pool = AsyncConnectionPool(
-                self._url,
-                kwargs={"autocommit": True},
-                min_size=1,
-                max_size=10,
-                timeout=_WAIT_SECONDS,
-                reconnect_timeout=0,  # each call tries anew; pauses that grow would outlast what failed
-                open=False,
-            )
+            self._pool = self._make_pool()
         await self._pool.open()
         return self._pool
 

@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -65,7 +66,12 @@ class Place(NamedTuple):
 
     def stored_blob(self) -> ColumnElement[Any]:
         """The blob as it is read: as text, which is parsed here, wherever a type of the host's has nothing to say."""
-        if not isinstance(self.blob.type, JSON):
+        kind = self.blob.type
+        if self.dialect == "sqlite" and isinstance(kind, JSON | String):
+            return cast(
+                self.blob, LargeBinary
+            )  # text that is no UTF-8 would be the driver's error, and hide other rows
+        if not isinstance(kind, JSON):
             return self.blob
         return cast(self.blob, Text) if self.dialect == "postgresql" else type_coerce(self.blob, Text)
 
