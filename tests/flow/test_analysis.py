@@ -262,6 +262,13 @@ RIGHT: Mapping[str, dict[str, Any]] = {
             {"id": "few", "if": {"vip": 1}, "then": {"step": "q", "clear": ["name"]}, "else": "end"},
         ],
     },
+    "an action finds that it cannot be, and it is asked anew": {
+        "steps": [
+            {"id": "q", "collect": ["name"], "prompt": "?"},
+            {"id": "d", "do": "act", "onFail": {"step": "q", "clear": ["name"]}},
+            {"id": "i", "if": {"equals": {"name": "full"}}, "then": {"step": "q", "clear": ["name"]}, "else": "end"},
+        ],
+    },
     "the customer says what shall be asked anew": {
         "steps": [
             {"id": "q", "collect": ["name"], "prompt": "?"},

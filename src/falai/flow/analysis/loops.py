@@ -25,6 +25,8 @@ __all__ = ["confirmations", "loops"]
 
 _MOST_TRIES = 2000
 Env = Mapping[str, Values]
+Walk = Callable[[str], set[str]]
+Guard = Callable[[Facts, Step], bool]
 
 
 def loops(facts: Facts, paths: Paths) -> Iterator[Notice]:
@@ -214,26 +216,23 @@ def _once(facts: Facts) -> Iterator[Notice]:
 def confirmations(facts: Facts) -> Iterator[Notice]:
     """A step leads back and clears a field; from there the flow comes through a step that asks for it to
     this one again, and on the way no function and no host condition decides. Clearing sets the count of
-    asks back (F-8.6), so `maxAsks` never ends it. Of what any message may bring, a branch and an action that
-    failed are let pass: there the customer, or code, says each time what shall be asked anew."""
-    unguarded = cache(partial(_unguarded, facts))
+    asks back (F-8.6), so `maxAsks` never ends it. Of what any message may bring, a branch and a way with an
+    action are let pass: there the customer, or code, says each time what shall be asked anew."""
+    walks = {mode: cache(partial(_unguarded, facts, guards)) for mode, guards in _GUARDS.items()}
     for step in facts.flow.steps:
         for way in exits(facts.flow, step):
-            if (
-                way.step is None
-                or facts.flow.positions[way.step] > facts.flow.positions[step.id]
-                or _guarded(facts, step)
-            ):
+            if way.step is None or facts.flow.positions[way.step] > facts.flow.positions[step.id]:
                 continue
-            slugs = [slug for slug in dict.fromkeys(way.clear) if _is_asked_anew(facts, way, slug)]
-            endless = [slug for slug in slugs if _comes_back(facts, unguarded, way.step, step.id, slug)]
+            endless = [slug for slug in dict.fromkeys(way.clear) if _is_endless(facts, walks, step, way, slug)]
             if endless:
                 yield _confirmation(facts, step, endless)
 
 
-def _is_asked_anew(facts: Facts, way: Exit, slug: str) -> bool:
+def _is_endless(facts: Facts, walks: Mapping[str, Walk], step: Step, way: Exit, slug: str) -> bool:
     field = facts.world.names.fields.get(slug)
-    return field is not None and (field.mode == "asked" or way.kind not in ("branch", "onFail"))
+    if field is None or way.step is None or (field.mode != "asked" and way.branch is not None):
+        return False
+    return _comes_back(facts, walks[field.mode], way.step, step.id, slug)
 
 
 def _confirmation(facts: Facts, step: Step, slugs: list[str]) -> Notice:
@@ -244,19 +243,19 @@ def _confirmation(facts: Facts, step: Step, slugs: list[str]) -> Notice:
     return at_step(facts.flow, step).notice("endless-confirmation", what, fix, trail)
 
 
-def _comes_back(facts: Facts, unguarded: Callable[[str], set[str]], start: str, end: str, slug: str) -> bool:
+def _comes_back(facts: Facts, unguarded: Walk, start: str, end: str, slug: str) -> bool:
     """Whether the flow can go from `start` through a step that asks for `slug` to `end` without code deciding."""
     asking = [s.id for s in facts.flow.steps if isinstance(s, Collect) and slug in s.collect]
     return any(step_id in unguarded(start) and end in unguarded(step_id) for step_id in asking)
 
 
-def _unguarded(facts: Facts, start: str) -> set[str]:
+def _unguarded(facts: Facts, guards: Guard, start: str) -> set[str]:
     """The steps to which the flow can come from `start`, itself among them, without passing a guard."""
     found: set[str] = set()
     ahead = [start]
     while ahead:
         step = facts.flow.step(ahead.pop())
-        if step is None or step.id in found or _guarded(facts, step):
+        if step is None or step.id in found or guards(facts, step):
             continue
         found.add(step.id)
         ahead += [move.exit.step for move in facts.graph.moves[step.id] if move.exit.step is not None]
@@ -271,3 +270,11 @@ def _guarded(facts: Facts, step: Step) -> bool:
     if isinstance(step, Collect | Prompt | Wait):
         predicates += [branch.if_ for branch in branches_of(step) if branch.if_ is not None]
     return any(tested(predicate) is None for predicate in predicates)
+
+
+def _acts(facts: Facts, step: Step) -> bool:
+    return _guarded(facts, step) or isinstance(step, Do)
+
+
+_GUARDS: Mapping[str, Guard] = {"asked": _guarded, "anywhere": _acts}
+"""Mode of a field → the steps that see to it that it is not asked for ever."""
