@@ -340,6 +340,7 @@ def test_a_file_that_is_not_in_utf_8(tmp_path: Path):
         (["nowhere.py"], "there is no file nowhere.py"),
         (["nowhere/"], "there is no file or folder nowhere/"),
         (["nowhere"], "there is no module nowhere"),
+        ([":agent"], "in front of the colon"),
         (["x" * 300], "cannot be looked at: File name too long"),
         ([Path(__file__).parents[2] / "Makefile"], "is no file of flows: the name of one ends in"),
         ([], "Missing argument"),
@@ -402,6 +403,9 @@ def test_an_agent_that_is_none(tmp_path: Path):
     path = _write(tmp_path, "a.json", FINE)
     done = command("check", path, "--agent", path)
     assert (done.code, "is no agent" in done.err) == (2, True)
+    wrong = _write(tmp_path, "agent.yaml", AGENT.replace("{type: date}", "{type: datte}"))
+    done = command("check", path, "--agent", wrong)
+    assert (done.code, f"cannot be used: something in it is wrong. See falai check {wrong}" in done.err) == (2, True)
 
 
 # --- silencing, exit codes, JSON ---------------------------------------------------------------

@@ -79,6 +79,8 @@ def _split(target: str) -> tuple[str, str]:
 
 
 def _module(place: str) -> ModuleType:
+    if not place.strip("."):
+        raise LoadError("there is no name of a file or module in front of the colon")
     if not place.endswith(".py"):
         sys.path.insert(0, "")  # as `python -m` does: modules of the folder where one stands
         return importlib.import_module(place)

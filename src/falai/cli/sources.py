@@ -302,8 +302,10 @@ def load_owner(target: str) -> Source:
     source, *more = _sources(target)
     if source.problems:
         raise LoadError(f"the agent {target} cannot be used: {source.problems[0].what}. See falai check {target}")
+    if source.options is not None and source.registries is None:
+        raise LoadError(f"the agent {target} cannot be used: something in it is wrong. See falai check {target}")
     if more or source.registries is None:
-        raise LoadError(f"{target} is no agent: name module:agent, or a file with fields, actions, … that are right")
+        raise LoadError(f"{target} is no agent: name module:agent, or a file with fields, actions, …")
     return source
 
 
