@@ -23,12 +23,15 @@ def snake_name(wire: str) -> str:
 
 
 def named(given: Wire, names: Iterable[str]) -> dict[str, Any]:
-    """The same members, those of `names` by their wire name; where both spellings are set, the wire name counts."""
-    aliases = {alias: name for name in names if (alias := snake_name(name)) != name}
-    found = {key: value for key, value in given.items() if key not in aliases}
-    for alias, name in aliases.items():
-        if alias in given and found.get(name) is None:
-            found[name] = given[alias]
+    """The same members, those of `names` by their wire name.
+
+    Where both spellings are set the wire name counts, and the other one stays beside it to be told of.
+    """
+    found = dict(given)
+    for name in names:
+        alias = snake_name(name)
+        if alias != name and alias in given and given.get(name) is None:
+            found[name] = found.pop(alias)
     return found
 
 
