@@ -65,7 +65,7 @@ class SQLAlchemyStore(Store):
         dialect = self._client.dialect
         if not dialect.supports_sane_rowcount:
             raise ValueError(f"the dialect {dialect.name} cannot count the rows that a statement has changed (P-68)")
-        self._place = place_of(table, columns or {}, dialect.name)
+        self._place = place_of(table, columns or {}, dialect)
         self._sql = statements_for(self._place, dialect.name)
         self._clock = clock or system_now
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     DateTime,
+    Dialect,
     Integer,
     LargeBinary,
     MetaData,
@@ -45,7 +46,7 @@ _BINARY = "utf8mb4_bin"
 class Place(NamedTuple):
     """A table, and which of its columns are the store's."""
 
-    dialect: str
+    dialect: Dialect
     own: bool
     table: Any
     id: Column[Any]
@@ -66,32 +67,39 @@ class Place(NamedTuple):
 
     def stored_blob(self) -> ColumnElement[Any]:
         """The blob as it is read: as text, which is parsed here, wherever a type of the host's has nothing to say."""
-        kind = self.blob.type
-        if self.dialect == "sqlite" and isinstance(kind, JSON | String):
+        kind = self._kind(self.blob)
+        if self.dialect.name == "sqlite" and isinstance(kind, JSON | String):
             return cast(
                 self.blob, LargeBinary
-            )  # text that is no UTF-8 would be the driver's error, and hide other rows
+            )  # text that is no UTF-8 is the driver's error, and would hide other rows
         if not isinstance(kind, JSON):
             return self.blob
-        return cast(self.blob, Text) if self.dialect == "postgresql" else type_coerce(self.blob, Text)
+        return cast(self.blob, Text) if self.dialect.name == "postgresql" else type_coerce(self.blob, Text)
 
     def _blob(self, fresh: Session, blob: str) -> Any:
-        if not isinstance(_bare(self.blob.type), JSON):
+        kind = self._kind(self.blob)
+        stored = kind.type_engine(self.dialect) if isinstance(kind, TypeDecorator) else kind
+        if not isinstance(stored, JSON):
             return blob
         if self.own:
             return cast(literal(blob, Text), self.blob.type)  # past the codec that the host may have set (P-39)
         return session_to_wire(fresh)
 
     def _date(self, column: Column[Any], now: int) -> Any:
-        if isinstance(column.type, String):
+        kind = self._kind(column)
+        if isinstance(kind, String):
             return iso(now)
-        aware = not isinstance(column.type, DateTime) or column.type.timezone
-        if self.dialect == "postgresql" and isinstance(column.type, DateTime) and aware:
+        aware = not isinstance(kind, DateTime) or kind.timezone
+        if self.dialect.name == "postgresql" and isinstance(kind, DateTime) and aware:
             return func.now()  # P-28
         return from_ms(now) if aware else from_ms(now).replace(tzinfo=None)
 
+    def _kind(self, column: Column[Any]) -> Type:
+        """The type for this dialect, of which a column may have several; a decorator of the host's as it is."""
+        return column.type.dialect_impl(self.dialect)
 
-def place_of(table: Any, names: Mapping[str, str], dialect: str) -> Place:
+
+def place_of(table: Any, names: Mapping[str, str], dialect: Dialect) -> Place:
     """Where the rows are. Raises `TypeError` and `ValueError` for what `SQLAlchemyStore` may not be given."""
     unknown = [name for name in names if name not in _NAMES]
     if unknown:
@@ -102,11 +110,11 @@ def place_of(table: Any, names: Mapping[str, str], dialect: str) -> Place:
     return _hosts(table, called, dialect)
 
 
-def _own(name: str, called: list[str], dialect: str) -> Place:
+def _own(name: str, called: list[str], dialect: Dialect) -> Place:
     """The table of P-64. Its name is written unquoted (P-25), so that PostgreSQL's catalogue has it in small letters."""
-    schema, _, bare = (name.lower() if dialect == "postgresql" else name).rpartition(".")
-    id, blob, date = _types(dialect)
-    now = func.now() if dialect == "postgresql" else None
+    schema, _, bare = (name.lower() if dialect.name == "postgresql" else name).rpartition(".")
+    id, blob, date = _types(dialect.name)
+    now = func.now() if dialect.name == "postgresql" else None
     columns: list[Column[Any]] = [
         Column(called[0], id, primary_key=True),
         Column(called[1], Integer, nullable=False, autoincrement=False),
@@ -133,7 +141,7 @@ def _types(dialect: str) -> tuple[Type, Type, Type]:
     return String(LONGEST_ID), Text(), DateTime()
 
 
-def _hosts(table: Any, called: list[str], dialect: str) -> Place:
+def _hosts(table: Any, called: list[str], dialect: Dialect) -> Place:
     """A `Table` or mapped class, with the five columns under their names (P-66)."""
     there: Any = getattr(inspect(table, raiseerr=False), "columns", None)
     if there is None:
@@ -147,10 +155,3 @@ def _hosts(table: Any, called: list[str], dialect: str) -> Place:
         )
     columns = [found[name] for name in called]
     return Place(dialect, False, columns[0].table, *columns)
-
-
-def _bare(kind: Type) -> Type:
-    """What is stored, where a type of the host's stands before it."""
-    while isinstance(kind, TypeDecorator):
-        kind = kind.impl_instance
-    return kind
