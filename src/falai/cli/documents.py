@@ -95,7 +95,8 @@ def _each(given: Any, read: Any) -> Any:
 
 
 def _action(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"run": _never, "parameters": given.get("parameters") or {}, "description": given.get("description")}
+    told = {key: given.get(key) for key in ("description", "moves")}
+    return {"run": _never, "parameters": given.get("parameters") or {}, **told}
 
 
 def _functions(given: Any) -> Any:
@@ -111,7 +112,7 @@ def _tools(given: Any) -> Any:
 
 
 def _tool(name: str, given: Mapping[str, Any]) -> Tool:
-    return Tool(name, _never, description=given.get("description"), parameters=given.get("parameters"))
+    return Tool(name, _never, **{key: given.get(key) for key in ("description", "parameters", "moves")})
 
 
 def _hours(given: Any) -> tuple[Any, tuple[Problem, ...]]:

@@ -45,7 +45,14 @@ def parameter() -> Schema:
 
 def action() -> Schema:
     """The definition of an action."""
-    return object_of({"parameters": mapped(ref("parameter")), "description": text()})
+    moves = listed({"type": ["string", "object"]})
+    return object_of(
+        {
+            "parameters": mapped(ref("parameter")),
+            "description": text(),
+            "moves": said(moves, 'Where it may send the run: a step\'s id, "end", {"flow": id} or {"reset": true}.'),
+        }
+    )
 
 
 def business_hours() -> Schema:
