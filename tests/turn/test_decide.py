@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -97,6 +98,37 @@ def test_an_asker_keeps_the_message_unless_another_leads_clearly(scores: dict[st
     """T-9.3: from 40, and 15 above the asker's flow."""
     lead = Flow("lead", on=[OnMessage("wants", repeat="always")], steps=[NOTE])
     chat = Chat(lead, _wants("one", steps=[NOTE]), _wants("two", steps=[NOTE]))
+    chat.start("lead", speak="Note?")
+    result = chat.message(understand=_scores(**scores), speak="Hm?")
+    assert [run.flow_id for run in result.started] == (["two"] if switches else [])
+
+
+def _with_scores(chat: Chat, start: float, margin: float) -> Chat:
+    chat.agent.plan = replace(chat.agent.plan, start_score=start, switch_margin=margin)
+    return chat
+
+
+@pytest.mark.parametrize(("scores", "goes"), [({}, "one"), ({"two": 5}, "two"), ({"one": 90, "two": 5}, "one")])
+def test_without_a_least_score_the_best_flow_starts(scores: dict[str, int], goes: str):
+    """D-87: with a start score of 0 there is always a route, also with an idle speaker."""
+    chat = _with_scores(Chat(_wants("one"), _wants("two")), 0, 15)
+    assert [run.flow_id for run in chat.message(understand=_scores(**scores)).started] == [goes]
+
+
+def test_without_a_least_score_a_lone_flow_is_not_scored():
+    """D-87: no score could send the message elsewhere (T-8.4)."""
+    result = _with_scores(Chat(_wants("one")), 0, 15).message()
+    assert (result.llm_calls, said(result)) == (0, ["one"])
+
+
+@pytest.mark.parametrize(
+    ("margin", "scores", "switches"),
+    [(0, {"lead": 50, "two": 50}, False), (0, {"lead": 50, "two": 51}, True), (30, {"lead": 5, "two": 34}, False)],
+)
+def test_the_margin_by_which_another_leads(margin: float, scores: dict[str, int], switches: bool):
+    """D-87: above the asker's flow, and at least the margin above it."""
+    lead = Flow("lead", on=[OnMessage("wants", repeat="always")], steps=[NOTE])
+    chat = _with_scores(Chat(lead, _wants("two", steps=[NOTE])), 0, margin)
     chat.start("lead", speak="Note?")
     result = chat.message(understand=_scores(**scores), speak="Hm?")
     assert [run.flow_id for run in result.started] == (["two"] if switches else [])

@@ -238,6 +238,10 @@ class AgentPlan:
     clock: Callable[[], datetime] | None = None
     max_tool_loops: int = 5
     compaction: Mapping[str, Any] | None = None
+    start_score: float = 40
+    """What a flow must score to begin, or to take a message over (T-9.3). With 0 the best one begins, whatever its score."""
+    switch_margin: float = 15
+    """By how much a flow must beat the asker's to take the message over."""
 
     @cached_property
     def asks_matter(self) -> bool:

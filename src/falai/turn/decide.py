@@ -20,9 +20,6 @@ from falai.turn.understand import Offers
 
 __all__ = ["decide", "fire_branch", "write_values"]
 
-ROUTE_SCORE = 40
-SWITCH_MARGIN = 15
-
 
 class _Route(NamedTuple):
     flow: FlowPlan
@@ -53,7 +50,7 @@ def _route(turn: Turn, offers: Offers, asker: Run | None) -> _Route | None:
     if offers.unscored:
         return _by_message(offers.eligible[0])
     best = _best(turn, offers.eligible)
-    if best is not None and _score(turn, best.id) >= ROUTE_SCORE:
+    if best is not None and _score(turn, best.id) >= turn.plan.start_score:
         return _by_message(best)
     return None if offers.catch_all is None else _Route(offers.catch_all, offers.catch_all.catch_all)
 
@@ -63,8 +60,8 @@ def _switch(turn: Turn, offers: Offers, asker: Run) -> _Route | None:
     best = _best(turn, tuple(flow for flow in offers.eligible if flow.id != asker.flow_id))
     if best is None:
         return None
-    score = _score(turn, best.id)
-    leads = score >= ROUTE_SCORE and score >= _score(turn, asker.flow_id) + SWITCH_MARGIN
+    score, kept = _score(turn, best.id), _score(turn, asker.flow_id)
+    leads = score >= turn.plan.start_score and score > kept and score >= kept + turn.plan.switch_margin
     return _by_message(best) if leads else None
 
 

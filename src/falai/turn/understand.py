@@ -33,7 +33,7 @@ class Offers(msgspec.Struct, frozen=True):
     eligible: tuple[FlowPlan, ...] = ()
     catch_all: FlowPlan | None = None
     unscored: bool = False
-    """One flow could start and nothing else could answer: it starts without a score (T-8.4)."""
+    """One flow could start, and no score could send the message elsewhere: it starts without one (T-8.4)."""
     mentions: tuple[FlowPlan, ...] = ()
     branches: tuple[BranchQuestion, ...] = ()
     fields: tuple[str, ...] = ()
@@ -99,7 +99,8 @@ def _offers(turn: Turn) -> Offers:
     flows = turn.plan.flows.values()
     eligible = tuple(f for f in flows if _passes(turn, f, f.message))
     catch_all = next((f for f in flows if _passes(turn, f, f.catch_all)), None)
-    unscored = len(eligible) == 1 and turn.plan.idle is None and catch_all is None
+    nowhere_else = turn.plan.idle is None or turn.plan.start_score <= 0
+    unscored = len(eligible) == 1 and nowhere_else and catch_all is None
     correctable = frozenset(slug for slug in flow.fields if _is_correctable(turn, slug)) if flow else frozenset[str]()
     offers = Offers(
         floor=floor,
