@@ -309,47 +309,6 @@ async def test_a_url_that_leads_nowhere(postgres_server: Server) -> None:
     await store.disconnect()
 
 
-# --- texts --------------------------------------------------------------------------------------
-
-
-async def test_ids_with_a_zero_byte(client: Any, place: str) -> None:
-    """U+0000 is removed from an id too, wherever one is given; nothing left is no id (P-40)."""
-    store = PostgresStore(client, table=place)
-    await store.initialize()
-    saved = await store.save(Session.fresh("s\x001"), 0)
-    assert saved.id == "s1"
-    assert await store.load("\0s1") == await store.load("s1") == saved
-    with pytest.raises(SessionConflictError, match='"s1"'):
-        await store.save(Session.fresh("s1\0"), 0)
-    assert await store.delete("s1\0") is True
-    for blank in ("\0", " \0 "):
-        with pytest.raises(TypeError):
-            await store.load(blank)
-        with pytest.raises((TypeError, ValueError)):
-            await store.save(Session.fresh(blank), 0)
-
-
-async def test_what_only_looks_like_a_zero_byte(client: Any, place: str) -> None:
-    """A backslash and the letters after it are text, and stay."""
-    store = PostgresStore(client, table=place)
-    await store.initialize()
-    session = Session.fresh("s1")
-    session.data = {"\\u0000": ["\\u0000", "\\\\u0000", "\\\0"]}
-    saved = await store.save(session, 0)
-    assert saved.data == {"\\u0000": ["\\u0000", "\\\\u0000", "\\"]}
-    assert await store.load("s1") == saved
-
-
-async def test_an_id_that_is_too_long(client: Any, place: str) -> None:
-    """More than 255 characters are a `ValueError`, wherever an id is given; zero bytes do not count (P-70)."""
-    store = PostgresStore(client, table=place)
-    await store.initialize()
-    await store.save(Session.fresh("\U0001f33f" * 255 + "\0"), 0)
-    for call in (store.load("x" * 256), store.delete("x" * 256), store.save(Session.fresh("x" * 256), 0)):
-        with pytest.raises(ValueError, match="256"):
-            await call
-
-
 # --- one statement ------------------------------------------------------------------------------
 
 
