@@ -324,3 +324,11 @@ def test_a_url_without_a_database(end: str) -> None:
     with pytest.raises(ValueError, match="names the database") as caught:
         store_from_url(f"mongodb://ana:geheim@host{end}")
     assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", ["mongodb://ana:geheim@host/d b", "mongodb+srv://ana:geheim@host:27017/desk"])
+def test_a_url_that_the_driver_does_not_take(wrong: str) -> None:
+    """It is a `ValueError`, as for any other store."""
+    with pytest.raises(ValueError, match="PyMongo does not take the URL") as caught:
+        store_from_url(wrong)
+    assert "geheim" not in str(caught.value)

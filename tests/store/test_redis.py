@@ -390,9 +390,17 @@ async def test_what_no_scan_gave(store: RedisStore, after: str) -> None:
 # --- by its URL ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("end", "words"), [("?ttl=-1", "session_ttl is -1"), ("?ttl=week", "session_ttl is")])
-def test_a_url_with_a_wrong_option(end: str, words: str) -> None:
-    """What the store refuses is refused by the URL too, without its password."""
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("/0?ttl=-1", "session_ttl is -1"),
+        ("/0?ttl=week", "session_ttl is"),
+        ("/desk", "number of a database"),
+        ("/0/1", "number of a database"),
+    ],
+)
+def test_a_url_with_a_wrong_part(end: str, words: str) -> None:
+    """What the store refuses is refused by the URL too, without its password; no other database is taken."""
     with pytest.raises(ValueError, match=words) as caught:
-        store_from_url(f"redis://ana:geheim@host/0{end}")
+        store_from_url(f"redis://ana:geheim@host{end}")
     assert "geheim" not in str(caught.value)

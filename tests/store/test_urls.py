@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -90,6 +91,17 @@ def test_an_unknown_scheme_hears_the_known_ones() -> None:
     """Each scheme is named, and never the URL, which may hold a password."""
     with pytest.raises(ValueError, match=r"memory.*sqlite") as caught:
         store_from_url("ftp://ana:geheim@host")
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "scheme", ["redis", "rediss", "unix", "postgresql", "mongodb", "opensearch", "mysql+asyncmy", "sqlite+aiosqlite"]
+)
+@pytest.mark.parametrize("rest", ["ana:geheim@host/1", "/ana:geheim@host/1"])
+def test_a_url_whose_slashes_are_forgotten(scheme: str, rest: str) -> None:
+    """It is refused without its password, and not taken for a server on this machine."""
+    with pytest.raises(ValueError, match=re.escape(f"begins with {scheme}://")) as caught:
+        store_from_url(f"{scheme}:{rest}")
     assert "geheim" not in str(caught.value)
 
 

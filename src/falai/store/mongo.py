@@ -132,12 +132,19 @@ def _on_primary(collection: Any) -> Any:
 
 
 def from_url(address: str, **options: Any) -> MongoStore:
-    """The store of `mongodb://host/database` or `mongodb+srv://host/database`."""
+    """The store of `mongodb://host/database` or `mongodb+srv://host/database`.
+
+    Raises `ValueError` for a URL that PyMongo does not take.
+    """
     from pymongo import AsyncMongoClient  # the driver is an extra
+    from pymongo.errors import ConfigurationError
 
     database = unquote(urlsplit(address).path.removeprefix("/"))
     if not database and "database_name" not in options:
         raise ValueError("the URL of a MongoDB names the database: mongodb://host/database")
-    client: AsyncMongoClient[Any] = AsyncMongoClient(address)
+    try:
+        client: AsyncMongoClient[Any] = AsyncMongoClient(address)
+    except ConfigurationError as error:
+        raise ValueError(f"PyMongo does not take the URL: {error}") from error
     named: dict[str, Any] = {"database_name": database, **options}
     return MongoStore(client, **named)

@@ -8,10 +8,12 @@ in no order, and some of them twice.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha1
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from falai.errors import InvalidSessionError, SessionConflictError
 from falai.session.check import is_whole
@@ -251,12 +253,17 @@ def from_url(address: str, **options: Any) -> RedisStore:
     a script whose answer was lost would run a second time, and take its own first run for another
     writer's. A connection that was closed while nobody used it is seen before it is used, which the
     driver does only without the notices that some servers send of their maintenance.
+
+    Raises `ValueError` when the path is no number of a database: the driver would take the first one.
     """
     from redis.asyncio import BlockingConnectionPool, Redis  # the driver is an extra
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
     from redis.maint_notifications import MaintNotificationsConfig
 
+    parts = urlsplit(address)
+    if parts.scheme != "unix" and not re.fullmatch("/?[0-9]*", parts.path):
+        raise ValueError("the path of a Redis URL is the number of a database: redis://host:6379/0")
     careful = {"retry": Retry(NoBackoff(), 0), "maint_notifications_config": MaintNotificationsConfig(enabled=False)}
     pool = cast(Any, BlockingConnectionPool).from_url(address, **careful)
     return RedisStore(Redis.from_pool(pool), **options)

@@ -91,6 +91,8 @@ def _home(url: str) -> tuple[str, _Home]:
         known = ", ".join(sorted(_HOMES))
         what = f"the scheme {scheme} is of no store" if scheme else "the URL of a store begins with a scheme"
         raise ValueError(f"{what}; known are {known}, and a path that ends in {' or '.join(_FILES)} is an SQLite file")
+    if home.extra and not url.startswith("://", len(scheme)):  # some drivers would take it for a server on this machine
+        raise ValueError(f"the URL of a {scheme} store begins with {scheme}://")
     return scheme, home
 
 
