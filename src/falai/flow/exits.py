@@ -54,8 +54,7 @@ def moves_of(flow: FlowPlan, step: Step, names: Registries) -> tuple[Exit, ...]:
     """The ways on which code may send a run from a step: its action, or a tool that may be called there."""
     match step:
         case Do():
-            aims = names.action_moves.get(names.called(step.do) or "", ())
-            return tuple(_move("do", aim) for aim in aims)
+            return tuple(_move("do", aim) for aim in names.action_moves.get(names.called(step.do) or "", ()))
         case Collect() | Prompt() if names.tool_moves:
             offered = step.tools if step.tools is not None else flow.flow.tools
             tools = names.tools if offered is None else offered
