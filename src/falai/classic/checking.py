@@ -250,10 +250,10 @@ def _field_names(schema: Any) -> Sequence[str] | None:
 
 
 def _clashes(signals: Any, flows: Sequence[Wire]) -> Iterator[Finding]:
-    ids: set[Any] = {flow.get("id") for flow in flows}
+    taken = [flow.get("id") for flow in flows]
     for index, signal in enumerate(_items(signals)):
-        id: Any = signal["id"] if is_object(signal) else None
-        if id is not None and id in ids:
+        id: Any = signal["id"] if is_object(signal) else ""
+        if taken.count(id):
             what = f"{quoted(id)} is the id of a signal and of a flow"
             place = _AGENT.key("signals").item(index).key("id")
             yield place.problem("id-clash", what, "Rename one of them: both become flows")
