@@ -78,6 +78,8 @@ def test_names_inside_are_wire_names_too() -> None:
             }
         }
     }
+    wrong = {"complete": {"next": ["goTo"]}}
+    assert flow.merge({}, wrong).to_wire() == wrong
     assert Directive(reset={"clear_data": True}).to_wire() == {"reset": {"clearData": True}}
 
 

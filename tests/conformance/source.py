@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +22,6 @@ class Row(NamedTuple):
     @property
     def id(self) -> str:
         return f"{self.table}[{self.number}] {self.row.get('rule', '')}"
-
-    @property
-    def rules(self) -> set[str]:
-        """The rules that the row follows from."""
-        return set(re.split(r",\s*", self.row.get("rule", "")))
 
 
 def case_files() -> list[Path]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from conformance.tables.raising import raises
+from falai.classic.ids import instruction_id
 from falai.errors import InvalidSessionError
 from falai.model import envelopes
 from falai.session import keys as made
@@ -115,5 +116,6 @@ _KEYS: dict[str, Callable[[Row], Any]] = {
     "anchor": _anchor,
     "branch": lambda g: made.branch_id(g["runId"], g["stepId"], g["index"]),
     "understand": lambda g: envelopes.understand_keys(**g),
+    "instruction-id": lambda g: instruction_id(g["index"]),
     "speak": lambda g: ["message", *envelopes.speak_keys(g["pending"])],
 }
