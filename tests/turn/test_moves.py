@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from falai import (
+    ActionContext,
+    ActionResult,
+    Agent,
     Collect,
     Do,
     Flow,
@@ -22,14 +25,18 @@ from falai import (
     To,
     ToFlow,
     Tool,
+    ToolContext,
     ToolResult,
     Wait,
+    action,
     failed,
     ok,
     skipped,
+    tool,
 )
 from falai import defer as deferred
 from falai.agent import Delta, Done
+from falai.flow.moves import Aim
 from falai.session.codec import session_to_wire
 from turn.chat import Chat, ended, lines, said
 from turn.chat import skipped as refused
@@ -473,8 +480,8 @@ def test_a_flow_that_a_tool_starts_asks_with_the_next_message():
 def test_a_flow_that_the_message_started_is_not_started_again():
     """Both runs would act under the same keys (T-21.3)."""
     flow = Flow("f", on=[OnAnyMessage(repeat="always")], steps=[Do("act", "act")])
-    tool = _tool({"move": ToFlow("f")}, moves=[ToFlow("f")])
-    chat = Chat(flow, actions={"act": ok()}, tools=[tool])
+    again = _tool({"move": ToFlow("f")}, moves=[ToFlow("f")])
+    chat = Chat(flow, actions={"act": ok()}, tools=[again])
     done = chat.message(speak=[_call("look"), "Again?"])
     assert (len(chat.acted), refused(done), ended(done)) == (1, ["f:already-claimed"], ["f:end"])
 
@@ -526,6 +533,26 @@ def test_what_an_action_declares_is_checked(moves: Any, what: str):
     with pytest.raises(FlowConfigurationError) as error:
         _acting(ok(), moves=moves)
     assert what in str(error.value)
+
+
+def test_moves_are_declared_by_decorator_and_in_a_mapping_too():
+    """Beside the function, or where the agent names it."""
+
+    @action(moves=["end", Reset()])
+    def act(_ctx: ActionContext[Any]) -> ActionResult:
+        return ok(move="end")
+
+    @tool(moves=[ToFlow("human")])
+    def look(_ctx: ToolContext[Any]) -> ToolResult:
+        return ToolResult()
+
+    agent = Agent(
+        name="Ana", model="lexical", actions={"go": act}, tools=[look], flows=[Flow("f", steps=[Do("a", act)]), HUMAN]
+    )
+    assert agent.plan.actions["go"].moves == (Aim("end"), Aim("reset"))
+    assert agent.plan.tools[0].moves == (Aim("flow", "human"),)
+    mapped = Agent(name="Ana", model="lexical", actions={"go": {"run": lambda _ctx: ok(), "moves": ["end"]}})
+    assert mapped.plan.actions["go"].moves == (Aim("end"),)
 
 
 def test_what_a_tool_declares_is_checked():
