@@ -10,6 +10,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
+from falai.session.jsontext import is_list, is_object
+
 __all__ = ["SUFFIXES", "spec_text", "why_not_written"]
 
 SUFFIXES: Final = (".json", ".yaml", ".yml")
@@ -44,5 +46,16 @@ def _yaml(spec: Mapping[str, Any]) -> str:
     writer.default_flow_style = False
     writer.width = 100
     written = StringIO()
-    writer.dump(spec, written)
+    writer.dump(_spelt_out(spec), written)
     return written.getvalue()
+
+
+def _spelt_out(value: Any) -> Any:
+    """The same data, with texts that hold what is unseen in double quotes, where YAML writes it as escapes."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, str):
+        return DoubleQuotedScalarString(value) if _UNSEEN.search(value) else value
+    if is_object(value):
+        return {_spelt_out(key): _spelt_out(part) for key, part in value.items()}
+    return [_spelt_out(part) for part in value] if is_list(value) else value
