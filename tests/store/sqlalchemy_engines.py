@@ -8,6 +8,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from falai.store import SQLAlchemyStore
+from falai.store.sqlalchemy_statements import Statements
+
 DRIVERS = ["sqlite+aiosqlite", "postgresql+psycopg", "postgresql+asyncpg", "mariadb+asyncmy", "mysql+asyncmy"]
 
 
@@ -24,3 +27,9 @@ async def execute(engine: AsyncEngine, sql: str, **values: Any) -> Any:
     async with engine.begin() as db:
         result = await db.execute(text(sql), values)
         return result.all() if result.returns_rows else None
+
+
+def with_a_savepoint(store: SQLAlchemyStore) -> SQLAlchemyStore:
+    """The store, which takes its database for one that it does not know."""
+    store._sql = Statements(store._place)
+    return store

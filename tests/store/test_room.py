@@ -10,7 +10,14 @@ from falai import store
 
 def test_a_store_that_is_not_used_is_not_imported() -> None:
     """`falai.store` alone imports no driver (P-22)."""
-    code = "import sys, falai.store; assert 'sqlite3' not in sys.modules; falai.store.SQLiteStore; import sqlite3"
+    code = """
+import sys, falai.store
+assert 'sqlite3' not in sys.modules
+falai.store.PostgresStore, falai.store.SQLAlchemyStore
+assert not {'psycopg', 'psycopg_pool', 'asyncpg', 'sqlalchemy'} & set(sys.modules)
+falai.store.SQLiteStore
+import sqlite3
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -28,7 +28,7 @@ from falai.testing.store_contract import (
     StoreContract,
     TransactionContract,
 )
-from store.sqlalchemy_engines import DRIVERS, execute, url_of
+from store.sqlalchemy_engines import DRIVERS, execute, url_of, with_a_savepoint
 
 pytestmark = pytest.mark.servers
 
@@ -108,6 +108,26 @@ class TestMariaDB(SQLAlchemy):
     keeps_blanks = False
 
 
+class TestWithASavepoint(SQLAlchemy):
+    """As on a database of which no more is known than that ids are unique (P-67)."""
+
+    driver = "mariadb+asyncmy"
+    keeps_blanks = False
+
+    @pytest.fixture
+    async def store(self, request: pytest.FixtureRequest, place: str) -> AsyncIterator[Store]:
+        self.url, self.table = url_of(self.driver, request), place
+        self.engine = create_async_engine(self.url)
+        async with with_a_savepoint(SQLAlchemyStore(self.engine, table=place)) as store:
+            yield store
+            await execute(self.engine, f"DROP TABLE {place}")
+
+    @asynccontextmanager
+    async def transaction(self, store: Any) -> AsyncIterator[SQLAlchemyStore]:
+        async with self.engine.begin() as connection:
+            yield with_a_savepoint(SQLAlchemyStore(connection, table=self.table))
+
+
 class TestMySQLDialect(InASession):
     driver = "mysql+asyncmy"
     keeps_blanks = False
@@ -165,7 +185,7 @@ async def test_a_dialect_that_cannot_count(sqlite: AsyncEngine) -> None:
 async def test_what_is_no_url() -> None:
     """A driver that is not asynchronous, and what SQLAlchemy cannot read, is a `ValueError`; a driver that is
     missing says what to install."""
-    for url in ("sqlite+pysqlite:///a.db", "nothing+all://x", "sqlite+aiosqlite:/:x"):
+    for url in ("sqlite+pysqlite:///a.db", "nothing+all://x"):
         with pytest.raises(ValueError, match="SQLAlchemy"):
             store_from_url(url)
     with pytest.raises(ImportError, match=r'aiomysql.*pip install "falai\[sqlalchemy\]" aiomysql'):
@@ -210,6 +230,17 @@ async def test_other_violations_pass_through(engine: AsyncEngine, place: str) ->
             await store.save(Session.fresh("s2"), 0)
         await connection.rollback()
         assert await store.load("s2") is None
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+async def test_autocommit(request: pytest.FixtureRequest, place: str, driver: str) -> None:
+    """A save is one statement, so it needs no transaction."""
+    engine = create_async_engine(url_of(driver, request), isolation_level="AUTOCOMMIT")
+    async with SQLAlchemyStore(engine, table=place) as store:
+        await store.save(Session.fresh("s1"), 0)
+        with pytest.raises(SessionConflictError):
+            await store.save(Session.fresh("s1"), 0)
+        assert (await store.save(Session.fresh("s1"), 1)).version == 2
 
 
 async def test_what_won_is_seen_in_an_old_snapshot(request: pytest.FixtureRequest, place: str) -> None:

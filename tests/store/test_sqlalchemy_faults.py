@@ -18,7 +18,7 @@ from falai.session.model import Session
 from falai.store import SQLAlchemyStore
 from servers.process import Server
 from servers.proxy import Proxy, Side
-from store.sqlalchemy_engines import DRIVERS, execute, url_of
+from store.sqlalchemy_engines import DRIVERS, execute, url_of, with_a_savepoint
 
 pytestmark = [pytest.mark.servers, pytest.mark.faults]
 
@@ -159,18 +159,23 @@ async def test_a_lock_that_lasts_too_long(
 
 
 @asynccontextmanager
-async def _inside(engine: AsyncEngine, table: str) -> AsyncIterator[tuple[AsyncConnection, SQLAlchemyStore]]:
+async def _inside(
+    engine: AsyncEngine, table: str, made: Callable[[SQLAlchemyStore], SQLAlchemyStore] = lambda store: store
+) -> AsyncIterator[tuple[AsyncConnection, SQLAlchemyStore]]:
     """A transaction that the host ends."""
     async with engine.connect() as connection:
-        yield connection, SQLAlchemyStore(connection, table=table)
+        yield connection, made(SQLAlchemyStore(connection, table=table))
 
 
-async def test_a_time_out_inside_a_transaction(request: pytest.FixtureRequest, engine_of: Make, place: str) -> None:
+@pytest.mark.parametrize("made", [lambda store: store, with_a_savepoint], ids=["plain", "savepoint"])
+async def test_a_time_out_inside_a_transaction(
+    request: pytest.FixtureRequest, engine_of: Make, place: str, made: Any
+) -> None:
     """MariaDB gives up the statement alone: what the host did before it may be committed, and is all that is."""
     driver = "mariadb+asyncmy"
     engine = engine_of(url_of(driver, request), connect_args=WAITS[driver])
     await SQLAlchemyStore(engine, table=place).initialize()
-    async with _inside(engine, place) as (other, theirs), _inside(engine, place) as (connection, ours):
+    async with _inside(engine, place) as (other, theirs), _inside(engine, place, made) as (connection, ours):
         await theirs.save(Session.fresh("s1"), 0)
         await ours.save(Session.fresh("s2"), 0)
         with pytest.raises(OperationalError, match="Lock wait timeout"):
@@ -181,21 +186,20 @@ async def test_a_time_out_inside_a_transaction(request: pytest.FixtureRequest, e
     assert await _ids(engine, place) == ["s2", "s3"]
 
 
-async def test_a_deadlock(request: pytest.FixtureRequest, engine_of: Make, place: str) -> None:
+@pytest.mark.parametrize("made", [lambda store: store, with_a_savepoint], ids=["plain", "savepoint"])
+async def test_a_deadlock(request: pytest.FixtureRequest, engine_of: Make, place: str, made: Any) -> None:
     """Of two transactions that wait for each other the server ends one: its host is told so, and may repeat it whole."""
     engine = engine_of(url_of("mariadb+asyncmy", request))
     await SQLAlchemyStore(engine, table=place).initialize()
-    async with _inside(engine, place) as one, _inside(engine, place) as two:
+    async with _inside(engine, place, made) as one, _inside(engine, place, made) as two:
         await one[1].save(Session.fresh("s1"), 0)
         await two[1].save(Session.fresh("s2"), 0)
         crossed = (one[1].save(Session.fresh("s2"), 0), two[1].save(Session.fresh("s1"), 0))
-        waiting = [asyncio.ensure_future(saving) for saving in crossed]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        lost = 0 if waiting[0].done() else 1
-        with pytest.raises(OperationalError, match="Deadlock"):
-            await waiting[lost]
+        results = await asyncio.gather(*crossed, return_exceptions=True)
+        lost = next(n for n, result in enumerate(results) if isinstance(result, OperationalError))
+        assert "Deadlock" in str(results[lost])
+        assert isinstance(results[1 - lost], Session)
         await (one, two)[lost][0].rollback()
-        await waiting[1 - lost]
         await (one, two)[1 - lost][0].commit()
         for id in ("s1", "s2"):
             await (one, two)[lost][1].delete(id)

@@ -67,17 +67,27 @@ class Statements:
         except DBAPIError as error:
             with suppress(SQLAlchemyError):  # it is gone when the database has rolled back more, or is gone itself
                 await savepoint.rollback()
-            if (
-                not isinstance(error, IntegrityError)
-                or (await db.execute(self.version(values[self._place.id]))).first() is None
-            ):
+            if not isinstance(error, IntegrityError) or not await self._is_there(db, values):
                 raise
             return False
         await savepoint.commit()
         return True
 
+    async def _is_there(self, db: AsyncConnection, values: Values) -> bool:
+        return (await db.execute(self.version(values[self._place.id]))).first() is not None
+
 
 class _MySQL(Statements):
+    async def insert(self, db: AsyncConnection, values: Values) -> bool:
+        """Without a savepoint: a statement that fails ends no transaction here, and in autocommit mode there is none."""
+        try:
+            await db.execute(insert(self._place.table).values(values).inline())
+        except IntegrityError:
+            if not await self._is_there(db, values):
+                raise
+            return False
+        return True
+
     def version(self, id: str) -> Select[*Row]:
         """With a lock, which sees what is committed; a plain look sees what was when the transaction began."""
         return super().version(id).with_for_update(read=True)
