@@ -24,6 +24,7 @@ from falai.testing.store_contract import (
     TransactionContract,
     full_session,
 )
+from falai.testing.store_contract.races import race
 from servers.process import Server
 from store.postgres_hosts import (
     HOSTS,
@@ -237,6 +238,25 @@ async def test_settings_of_psycopg(postgres_server: Server, place: str) -> None:
         saved = await store.save(full_session(), 0)
         assert await store.load("s1") == saved
         assert (await store.scan()).sessions == [saved]
+
+
+async def test_a_pipeline_of_psycopg(client: psycopg.AsyncConnection[Any], place: str) -> None:
+    """Inside the host's pipeline each call waits for its own answer: a row is found, a conflict and an error told."""
+    store = PostgresStore(client, table=place)
+    async with client.pipeline():
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            await store.load("s1")
+        await store.initialize()
+        saved = await store.save(full_session(), 0)
+        assert await store.load("s1") == saved
+        await race([store], saved, 1)
+        assert [session.version for session in (await store.scan()).sessions] == [2]
+        async with client.transaction(force_rollback=True):
+            await store.save(saved, 2)
+            with pytest.raises(SessionConflictError, match="version 3 is stored"):
+                await store.save(saved, 1)
+        assert (await store.save(saved, 2)).version == 3
+        assert [await store.delete("s1"), await store.delete("s1")] == [True, False]
 
 
 async def test_settings_of_asyncpg(postgres_server: Server, place: str) -> None:

@@ -171,4 +171,7 @@ async def _run(connection: AsyncConnection[Any], sql: str, values: Sequence[obje
 
     async with AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
         await cursor.execute(sql.encode(), values)
+        if cursor.statusmessage is None:  # the host's pipeline: its answers come when it is synchronized
+            async with connection.pipeline():
+                pass
         return await cursor.fetchall() if cursor.description else []
