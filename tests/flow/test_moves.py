@@ -67,7 +67,12 @@ def _names(moves: Any) -> dict[str, Any]:
 
 def test_registries_say_where_an_action_moves():
     """The wire form of a host's names has it, and the flows are checked by it."""
-    validate_flow(SPEC, _names(["aside", "end", {"reset": True}]))
+    fine = {**_names(["aside", "end", {"reset": True}, {"flow": "f"}]), "flows": ["f"]}
+    assert validate_flow(SPEC, fine) == {"warnings": []}
+    gone = {**_names([{"flow": "gone"}]), "flows": ["f"]}
+    [warning] = validate_flow(SPEC, gone)["warnings"]
+    assert 'the action "act" may move to the flow "gone", and there is no such flow' in warning
+    assert validate_flow(SPEC, _names([{"flow": "gone"}])) == {"warnings": []}
     with pytest.raises(FlowConfigurationError) as error:
         validate_flow(SPEC, _names(["nowhere"]))
     assert [(problem.code, problem.path) for problem in error.value.problems] == [("unknown-step", "steps[0].do")]

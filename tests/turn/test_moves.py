@@ -478,12 +478,20 @@ def test_a_flow_that_a_tool_starts_asks_with_the_next_message():
 
 
 def test_a_flow_that_the_message_started_is_not_started_again():
-    """Both runs would act under the same keys (T-21.3)."""
-    flow = Flow("f", on=[OnAnyMessage(repeat="always")], steps=[Do("act", "act")])
+    """Both runs would act under the same keys (T-21.3), though their claims differ."""
+    flow = Flow("f", on=[OnAnyMessage()], steps=[Do("act", "act")])
     again = _tool({"move": ToFlow("f")}, moves=[ToFlow("f")])
     chat = Chat(flow, actions={"act": ok()}, tools=[again])
     done = chat.message(speak=[_call("look"), "Again?"])
     assert (len(chat.acted), refused(done), ended(done)) == (1, ["f:already-claimed"], ["f:end"])
+
+
+def test_a_tool_of_the_idle_speaker_that_names_no_flow():
+    """As for any other start of a flow that is not there (T-5.14)."""
+    chat = Chat(tools=[_tool({"move": ToFlow("gone")}, moves=[ToFlow("gone")])])
+    done = chat.message(speak=[_call("look"), "Let me see."])
+    assert (said(done), refused(done)) == (["Let me see."], ["gone:flow-gone"])
+    assert (done.skipped[0].anchor, done.skipped[0].trigger_key) == ("s1", "m1")
 
 
 @pytest.mark.parametrize("move", ["aside", "end", Reset()])
