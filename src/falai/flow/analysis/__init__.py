@@ -9,7 +9,8 @@ that the way to a state is the shortest:
 - `witness` takes only ways that a run can take. From it come the findings that say *some path*.
 
 The rule of soundness: no finding is false. Where a function, a host condition, the gate or an action
-decides, it can go either way, and does so well. An action or a tool may write any field; what a
+decides, it can go either way, and does so well. An action or a tool may write any field, and moves
+a run only to where it declares, each of which is a way (`exits.moves_of`); what a
 session holds when a run starts may be anything that `clearOnStart` leaves; a message may bring any
 field of mode `anywhere`; other runs of the session go on while this one waits. Not looked at is what
 a host writes into a session beside its actions, and a session that was saved under another version
