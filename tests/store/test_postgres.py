@@ -190,6 +190,21 @@ def test_what_is_no_client(client: Any) -> None:
         PostgresStore(client)
 
 
+@pytest.mark.parametrize("setting", ["role", "default_transaction_read_only"])
+async def test_a_table_that_somebody_else_made(
+    postgres_server: Server, db: psycopg.Connection[Any], place: str, setting: str
+) -> None:
+    """An account that may create nothing, and a server that only reads, can be used: nothing is missing (P-23)."""
+    async with store_from_url(postgres_server.url, table=place) as store:
+        saved = await store.save(Session.fresh("s1"), 0)
+    db.execute(f"CREATE ROLE {place}".encode())
+    db.execute(f"GRANT SELECT ON {place} TO {place}".encode())
+    value = {"role": place}.get(setting, "on")
+    async with store_from_url(f"{postgres_server.url}?options=-c%20{setting}%3D{value}", table=place) as store:
+        assert await store.load("s1") == saved
+    db.execute(f"DROP OWNED BY {place}; DROP ROLE {place}".encode())
+
+
 async def test_an_old_table_is_left_alone(client: Any, db: psycopg.Connection[Any], place: str) -> None:
     """On a 3.x table the missing columns show as the database's own error (P-72, P-73)."""
     db.execute(f"CREATE TABLE {place} (id text PRIMARY KEY, collected_data jsonb)".encode())

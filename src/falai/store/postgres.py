@@ -73,6 +73,8 @@ class PostgresStore(Store):
         return bool(await self._client.run(self._sql.delete, jsonb_id(id)))
 
     async def initialize(self) -> None:
+        if await self._client.run(self._sql.there):  # IF NOT EXISTS asks for the right to create all the same
+            return
         try:
             await self._client.run(self._sql.create)
         except Exception as error:
@@ -93,6 +95,7 @@ class _Statements:
             " blob JSONB NOT NULL, created_at TIMESTAMPTZ NOT NULL DEFAULT NOW(),"
             " updated_at TIMESTAMPTZ NOT NULL DEFAULT NOW())"
         )
+        self.there = f"SELECT 1 WHERE to_regclass('{table}') IS NOT NULL"
         self.read = f"SELECT version, blob::text FROM {table} WHERE id = $1"  # noqa: S608 - see above
         self.version = f"SELECT version FROM {table} WHERE id = $1"  # noqa: S608 - see above
         self.scan = f"SELECT id, version, blob::text FROM {table} WHERE id > $1 ORDER BY id LIMIT $2"  # noqa: S608 - see above
