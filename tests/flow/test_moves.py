@@ -143,3 +143,16 @@ def test_an_aim_is_told_in_words():
         "the end of the flow",
         "the start of the flow",
     ]
+
+
+def test_a_move_is_no_path_that_the_flow_takes_by_itself():
+    """Code that leads past the question is taken to know why (`maybe-unset`)."""
+    steps = [
+        {"id": "ask", "collect": ["sure"], "prompt": "Sure?"},
+        {"id": "if", "if": {"known": ["sure"]}, "else": "end"},
+        {"id": "bye", "say": "So {{data.sure}}."},
+    ]
+    straight = [steps[0], steps[2]]
+    tools = {"look": {"moves": ["bye"]}}
+    assert _found([{**SPEC, "steps": straight}], tools=tools) == ["maybe-unset"]
+    assert _found([{**SPEC, "steps": steps}], tools=tools) == []
