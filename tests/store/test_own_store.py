@@ -6,6 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from falai.store import Store
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "store.md"
 
 
@@ -21,3 +25,17 @@ def _shown() -> Any:
 
 
 TestDictStore = _shown()
+
+
+class ReadOnlyStore(Store):
+    """It has forgotten the other methods."""
+
+    async def load(self, id: str) -> None:
+        """Nothing is ever there."""
+
+
+def test_a_store_that_lacks_methods() -> None:
+    """It cannot be made, and hears which: otherwise a save would keep nothing, without a word."""
+    kind: Any = ReadOnlyStore
+    with pytest.raises(TypeError, match=r"delete.*disconnect.*initialize.*save.*scan"):
+        kind()

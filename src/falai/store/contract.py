@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -30,8 +31,11 @@ class Store(Protocol):
     As a context manager it creates what is missing on the way in, and closes its client on the way
     out. Every method may also raise what the backend's driver raises, unchanged (P-12); a save that
     ended so may or may not have been applied, and the next `load` shows which (P-13).
+
+    A subclass that lacks a method cannot be made: it would find and keep nothing, without a word.
     """
 
+    @abstractmethod
     async def load(self, id: str) -> Session | None:
         """The stored session, `None` when there is no row. Changing it does not change the store.
 
@@ -40,6 +44,7 @@ class Store(Protocol):
         """
         ...
 
+    @abstractmethod
     async def save(self, session: Session, expected_version: int) -> Session:
         """Writes the session if the stored version is `expected_version`; 0 means that there is no row.
 
@@ -53,6 +58,7 @@ class Store(Protocol):
         """
         ...
 
+    @abstractmethod
     async def scan(self, after: str | None = None, limit: int = 100) -> Page:
         """At most `limit` rows (1 to 10,000) behind the position `after`, from the first without one.
 
@@ -64,14 +70,17 @@ class Store(Protocol):
         """
         ...
 
+    @abstractmethod
     async def delete(self, id: str) -> bool:
         """Removes the row, whatever it holds; whether there was one. Raises `TypeError` like `load`."""
         ...
 
+    @abstractmethod
     async def initialize(self) -> None:
         """Creates what is missing; safe to call again, also from two processes at once (P-23)."""
         ...
 
+    @abstractmethod
     async def disconnect(self) -> None:
         """Closes the client (P-24)."""
         ...
