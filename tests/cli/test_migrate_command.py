@@ -130,6 +130,40 @@ def test_what_a_row_holds(values: Any, blob: Any) -> None:
     assert blob_of(OldRow("s1", values)) == blob
 
 
+def test_a_row_without_an_id_gets_none(tmp_path: Path) -> None:
+    """What is no text is told of as no session: made up, two ids could become one, and a session be lost."""
+    lines = [b'{"id": null, "data": {}}', b'{"id": true, "data": {}}', b'{"id": ["s"], "data": {}}', b'{"data": {}}',
+             b'{"id": 7, "data": {}}']  # fmt: skip
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.db"
+    old.write_bytes(b"\n".join(lines))
+    done = _migrate(old, new)
+    assert (done.code, ids(new), _counts(done)["no session"]) == (1, ["7"], 4)
+    assert "it has no column id or session_id; it has data" in done.err
+
+
+def test_rows_of_a_table_without_an_id(tmp_path: Path) -> None:
+    """They are counted, and the exit code says that not all were moved."""
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with closing(sqlite3.connect(old)) as db, db:
+        db.execute("CREATE TABLE agent_sessions (id TEXT PRIMARY KEY, data)")
+        db.executemany("INSERT INTO agent_sessions VALUES (?, '{}')", [("s1",), (None,), (None,), (b"s2",)])
+    done = _migrate(old, new)
+    assert (done.code, ids(new)) == (1, ["s1"])
+    assert "3 rows have no text as their id" in done.err
+
+
+def test_text_that_is_no_utf_8_is_never_mended(tmp_path: Path) -> None:
+    """Such a row is told of: with another character in its place the id or a field would be another one."""
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with closing(sqlite3.connect(old)) as db, db:
+        db.execute("CREATE TABLE agent_sessions (id TEXT, state TEXT)")
+        put = "INSERT INTO agent_sessions VALUES (CAST(? AS TEXT), CAST(? AS TEXT))"
+        rows = [(b"s1", b'{"data": {"a": "\xff"}}'), (b"s\xfe", b'{"data": {}}'), (b"s3", b'{"data": {}}')]
+        db.executemany(put, rows)
+    done = _migrate(old, new)
+    assert (done.code, ids(new), _counts(done)["no session"]) == (1, ["s3"], 2)
+
+
 # --- once, and no more --------------------------------------------------------------------------
 
 
@@ -291,6 +325,8 @@ def test_a_dry_run_looks_at_the_new_place(tmp_path: Path) -> None:
         ("redis://localhost?prefix=a:", "redis://localhost", False),
         ("redis://localhost?ttl=0", "rediss://localhost", True),
         ("mongodb://localhost/x", "mongodb://localhost/x?collection=agent_sessions", True),
+        ("mongodb://h1:27017,h2/x", "mongodb://u:p@h2,h1/x", True),
+        ("postgresql://h1:1,h2:2/x", "postgresql://h1:1,h2:3/x", False),
         ("a.db", "a.jsonl", False),
     ],
 )
@@ -342,6 +378,41 @@ def test_places_that_cannot_be_used(tmp_path: Path) -> None:
     assert _migrate(f"sqlite:///{old}?table=sessions", "ftp://u:secret@host/x").code == 2
 
 
+@pytest.mark.parametrize("url", ["postgresql://[::1", "postgresql://u:sec/ret@host/x", "redis://u:sec#ret@host"])
+def test_what_is_no_url(tmp_path: Path, url: str) -> None:
+    """It is refused in words that show no piece of a password in which a character was not encoded."""
+    old = table_of_states(tmp_path / "old.db")
+    for done in (_migrate(url, tmp_path / "new.db"), _migrate(old, url), command("sessions", "list", "--store", url)):
+        assert (done.code, "the URL cannot be understood" in done.err) == (2, True), done.err
+        assert "sec" not in done.err
+
+
+def test_a_position_that_is_none(tmp_path: Path) -> None:
+    """Where positions are numbers, another text is refused in words."""
+    old = tmp_path / "old.jsonl"
+    old.write_text('{"id": "s1", "data": {}}\n')
+    for after in ("abc", "-5"):
+        done = _migrate(old, tmp_path / "new.db", "--after", after)
+        assert (done.code, f'"{after}" is no position of this place' in done.err) == (2, True), done.err
+
+
+def test_an_output_that_is_full(tmp_path: Path) -> None:
+    """The driver's words and exit code 2, as with any other failure."""
+    with Path("/dev/full").open("w") as full:
+        arguments = ["migrate", "--from", str(table_of_states(tmp_path / "old.db")), "--to", str(tmp_path / "new.db")]
+        run = [sys.executable, "-m", "falai.cli", *arguments]
+        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, "Traceback" in done.stderr, "No space left" in done.stderr) == (2, False, True)
+
+
+def test_an_old_file_where_nothing_can_be_written(tmp_path: Path) -> None:
+    """In WAL mode too, and no file is left beside it."""
+    old = filled(tmp_path / "old.db", session("s1"))
+    Path(f"{old}-shm").mkdir()
+    assert _migrate(old, tmp_path / "new.db").code == 0
+    assert ids(tmp_path / "new.db") == ["s1"]
+
+
 def test_a_blank_id_of_a_signal_is_a_bad_row(tmp_path: Path) -> None:
     """Without a map such an id leads to itself, which is the id of no flow: the row is told of, the others move."""
     old = tmp_path / "old.jsonl"
@@ -351,7 +422,7 @@ def test_a_blank_id_of_a_signal_is_a_bad_row(tmp_path: Path) -> None:
     assert (done.code, ids(tmp_path / "new.db")) == (1, ["s2"])
     dry = _migrate(old, tmp_path / "other.db", "--dry-run")
     assert _counts(done).items() <= _counts(dry).items()
-    assert 'session s1: flow_id_of(" ")' in done.err
+    assert 'session "s1": flow_id_of(" ")' in done.err
 
 
 def test_progress_in_words() -> None:

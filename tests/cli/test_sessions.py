@@ -183,6 +183,20 @@ def test_export_writes_over_no_file(store: Path, tmp_path: Path) -> None:
     assert out.read_text() == "mine"
 
 
+def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    """So that the next try may have the name."""
+    done = _sessions("export", "--out", tmp_path / "out.jsonl", store=tmp_path / "none.sqlite")
+    assert (done.code, list(tmp_path.iterdir())) == (2, [])
+
+
+def test_a_store_where_nothing_can_be_written(store: Path) -> None:
+    """It is looked at all the same, and not changed."""
+    Path(f"{store}-shm").mkdir()
+    assert _listed(store=store) == ["s1", "s2", "s3", "s4"]
+    assert _sessions("show", "s1", store=store).code == 0
+    assert _sessions("export", store=store).code == 0
+
+
 def test_import_refuses_what_is_there(store: Path) -> None:
     """Unless it is told to write over it, and then against the version that stands there."""
     changed = loaded(store, "s1")
@@ -220,11 +234,13 @@ def test_a_session_that_goes_on_while_it_is_replaced(capsys: pytest.CaptureFixtu
 def test_import_checks_each_line(tmp_path: Path) -> None:
     """What is no session is told of by its line, and the others come in."""
     store = tmp_path / "new.sqlite"
-    lines = ["{", "", '{"nope": true}', session("s1").to_json(), '{"id": "s2", "v": 4}', session(" ").to_json()]
+    lines = ["{", "", '{"nope": true}', session("s1").to_json(), '{"id": "s2", "v": 4}', session(" ").to_json(),
+             '{"id": 5, "v": 4}']  # fmt: skip
     done = _sessions("import", "-", store=store, typed="\n".join(lines))
     assert (done.code, ids(store)) == (1, ["s1"])
-    assert [f"line {n}:" in done.err for n in range(1, 7)] == [True, False, True, False, True, True]
-    assert done.err.endswith("1 imported, 0 replaced, 4 refused\n")
+    assert [f"line {n}:" in done.err for n in range(1, 8)] == [True, False, True, False, True, True, True]
+    assert done.err.endswith("1 imported, 0 replaced, 5 refused\n")
+    assert "id is 5, and text was expected" in done.err
 
 
 def test_an_exported_line_of_any_text_is_one_line(tmp_path: Path) -> None:

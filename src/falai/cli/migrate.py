@@ -22,10 +22,11 @@ from falai.cli.migrate_places import OldPlace, old_place, same_place
 from falai.cli.migrate_progress import Progress
 from falai.cli.migrate_rows import OldRow, blob_of
 from falai.cli.screen import clean
-from falai.cli.sessions_store import Troubles, guarded, hidden, note
+from falai.cli.sessions_store import Troubles, guarded, note
 from falai.cli.stored import must_be_there
+from falai.cli.urls import hidden
 from falai.errors import InvalidSessionError, SessionConflictError, words_of
-from falai.session.jsontext import is_object
+from falai.session.jsontext import is_object, quoted
 from falai.session.migrate import migrate_session
 from falai.session.model import Session
 from falai.store import Store, store_from_url
@@ -128,7 +129,9 @@ async def _move(row: OldRow, store: Store, run: _Run) -> None:
         there = await (_is_there(store, session, run) if run.dry_run else _was_there(store, session))
     except (InvalidSessionError, TypeError, ValueError) as error:
         run.counts["no session"] += 1
-        run.troubles.tell(str(error) if isinstance(error, InvalidSessionError) else f"session {row.id}: {error}")
+        run.troubles.tell(
+            str(error) if isinstance(error, InvalidSessionError) else f"session {quoted(row.id)}: {error}"
+        )
     else:
         run.counts["there already" if there else kind] += 1
 

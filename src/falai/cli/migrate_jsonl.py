@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from falai.cli.migrate_places import Address
-from falai.cli.migrate_rows import OldPage, OldRow, id_column, row_of
+from falai.cli.migrate_rows import OldPage, OldRow, id_column, number, row_of
 from falai.session.jsontext import is_object, parse_json
 
 __all__ = ["JSONLines"]
@@ -30,7 +30,7 @@ class JSONLines:
 
     async def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
         with self._path.open("rb") as file:
-            file.seek(int(after or 0))
+            file.seek(number(after))
             every = _lines(file)
             while lines := list(islice(every, _PAGE)):
                 rows = [_row(line, f"the line that ends at byte {end}") for end, line in lines]
@@ -52,6 +52,11 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 def _row(line: bytes, name: str) -> OldRow:
     try:
         values = parse_json(line)
-        return row_of(values, id_column(list(values), name)) if is_object(values) else OldRow(name, line)
     except ValueError:
         return OldRow(name, line)
+    if not is_object(values):
+        return OldRow(name, line)
+    try:
+        return row_of(values[id_column(list(values), "it")], values)
+    except ValueError as error:
+        return OldRow(name, "", str(error))

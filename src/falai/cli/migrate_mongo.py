@@ -36,7 +36,7 @@ class MongoRows:
         rows: list[OldRow] = []
         async with self._documents.find(behind).sort("_id", 1).batch_size(_PAGE) as cursor:
             async for document in cursor:
-                rows.append(row_of(document, id_column(list(document), "a document")))
+                rows.append(row_of(document[id_column(list(document), "a document")], document))
                 if len(rows) == _PAGE:
                     yield OldPage(rows, dumps(document["_id"]))
                     rows = []

@@ -15,11 +15,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from falai.cli.loading import LoadError
 from falai.cli.migrate_rows import OldPage
+from falai.cli.urls import hosts
 
 __all__ = ["Address", "OldPlace", "old_place", "same_place", "split"]
 
 _FILES = (".db", ".sqlite", ".sqlite3")
 _PORTS = {"postgresql": 5432, "mysql": 3306, "redis": 6379, "mongodb": 27017, "opensearch": 9200}
+_HOME = dict.fromkeys(("127.0.0.1", "::1", ""), "localhost")
 _FAMILIES = {
     "postgres": "postgresql",
     "rediss": "redis",
@@ -85,18 +87,18 @@ def split(url: str) -> Address:
 
 
 def same_place(one: str, other: str) -> bool:
-    """Whether two URLs name one place, as far as that can be told from them."""
+    """Whether two URLs name one place, as far as that can be told from them. Raises `LoadError` for what is no URL."""
     return _identity(split(one)) == _identity(split(other))
 
 
 def _identity(address: Address) -> tuple[object, ...]:
     if address.family in ("sqlite", "jsonl"):
         return (address.family, os.path.realpath(address.path), address.table.lower())
-    parts = urlsplit(address.url)
-    host = {"127.0.0.1": "localhost", "::1": "localhost", None: "localhost"}.get(parts.hostname, parts.hostname)
+    port = str(_PORTS.get(address.family, ""))
+    servers = {(_HOME.get(host.lower(), host.lower()), given or port) for host, given in hosts(address.url)}
     part = address.prefix if address.family == "redis" else address.table
-    base = parts.path.strip("/") or ("0" if address.family == "redis" else "")
-    return (address.family, host, parts.port or _PORTS.get(address.family), base, part)
+    base = urlsplit(address.url).path.strip("/") or ("0" if address.family == "redis" else "")
+    return (address.family, servers, base, part)
 
 
 def old_place(url: str) -> OldPlace:

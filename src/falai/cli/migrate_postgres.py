@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 from falai.cli.migrate_places import Address
-from falai.cli.migrate_rows import OldPage, OldRow, id_column
+from falai.cli.migrate_rows import OldPage, OldRow, id_column, rows_without_id
 from falai.session.jsontext import parse_json
 from falai.store.row import check_table
 
@@ -44,6 +44,9 @@ class PostgresRows:
         columns = "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
         names = [str(name) for (name,) in await self._read(sql.SQL(columns), self._table)]
         column = sql.Identifier(id_column(names, f"the table {self._table}"))
+        without = sql.SQL("SELECT count(*) FROM {} WHERE {} IS NULL").format(self._name(), column)
+        if after is None and (odd := (await self._read(without))[0][0]):
+            yield OldPage([rows_without_id(odd)], None)
         select = sql.SQL("SELECT {0}::text, row_to_json(t)::text FROM {1} t WHERE {0} ").format(column, self._name())
         order = sql.SQL(" ORDER BY {0} LIMIT {1}").format(column, _PAGE)
         first, more = select + sql.SQL("IS NOT NULL") + order, select + sql.SQL("> %s") + order

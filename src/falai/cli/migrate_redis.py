@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any, cast
 
 from falai.cli.migrate_places import Address
-from falai.cli.migrate_rows import OldPage, OldRow
+from falai.cli.migrate_rows import OldPage, OldRow, number, row_of
 
 __all__ = ["RedisRows"]
 
@@ -32,7 +32,7 @@ class RedisRows:
 
     async def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
         pattern = re.sub(rb"([*?\[\]\\])", rb"\\\1", self._prefix) + b"*"
-        cursor = int(after or 0)
+        cursor = number(after)
         while True:
             cursor, keys = await self._redis.scan(cursor, match=pattern, count=_PAGE)
             yield OldPage([row for key in keys if (row := await self._row(key))], str(cursor) if cursor else None)
@@ -44,12 +44,16 @@ class RedisRows:
 
     async def _row(self, key: bytes) -> OldRow | None:
         """`None` when it is gone meanwhile."""
-        id = key.removeprefix(self._prefix).decode("utf-8", "replace")
+        id = key.removeprefix(self._prefix)
         kind = (await self._redis.type(key)).decode()
         if kind == "string":
             text = await self._redis.get(key)
-            return None if text is None else OldRow(id, cast(bytes, text))
+            return None if text is None else row_of(id, cast(bytes, text))
         if kind == "hash":
             fields = cast(Mapping[bytes, bytes], await self._redis.hgetall(key))
-            return OldRow(id, {name.decode("utf-8", "replace"): value for name, value in fields.items()})
-        return None if kind == "none" else OldRow(id, f"a {kind} of Redis")
+            return row_of(id, {name.decode("utf-8", "replace"): value for name, value in fields.items()})
+        return (
+            None
+            if kind == "none"
+            else OldRow(id.decode("utf-8", "replace"), "", f"its key holds a {kind}, no hash and no text")
+        )

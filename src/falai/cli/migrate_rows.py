@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from falai.errors import InvalidSessionError
 from falai.session.jsontext import is_object, parse_json, show
 
-__all__ = ["OldPage", "OldRow", "blob_of", "id_column", "row_of"]
+__all__ = ["OldPage", "OldRow", "blob_of", "id_column", "number", "row_of", "rows_without_id"]
 
 _WHOLE = ("blob", "state", "sessionState")
 _JSON = ("data", "flowHistory", "signals", "history", "metadata", "currentFlow", "currentStep")
@@ -22,10 +22,11 @@ _NAMES = {name.lower().replace("_", ""): name for name in (*_WHOLE, *_JSON, "col
 
 
 class OldRow(NamedTuple):
-    """The id of the session, and the columns or the JSON text."""
+    """The id of the session, and the columns or the JSON text; or why it is no session."""
 
     id: str
     values: Mapping[str, Any] | str | bytes
+    problem: str = ""
 
 
 class OldPage(NamedTuple):
@@ -33,6 +34,13 @@ class OldPage(NamedTuple):
 
     rows: list[OldRow]
     after: str | None
+
+
+def number(after: str | None) -> int:
+    """A position that is a number, 0 without one. Raises `ValueError` for any other text."""
+    if after is not None and not (after.isascii() and after.isdigit()):
+        raise ValueError(f"{show(after)} is no position of this place, which is a number as an earlier run named it")
+    return int(after or 0)
 
 
 def id_column(columns: list[str], place: str) -> str:
@@ -44,13 +52,24 @@ def id_column(columns: list[str], place: str) -> str:
     raise ValueError(f"{place} has no column id or session_id; it has {', '.join(columns) or 'no columns'}")
 
 
-def row_of(values: Mapping[str, Any], column: str) -> OldRow:
-    """The row whose id stands in `column`."""
-    return OldRow(str(_text(values[column])), values)
+def row_of(id: Any, values: Mapping[str, Any] | bytes) -> OldRow:
+    """A row with its id as the database gives it. What is no id must not be made one: two rows could share it."""
+    id = _text(id)
+    if id is None or isinstance(id, bytes | bool | float | list | dict):
+        shown = id.decode("utf-8", "replace") if isinstance(id, bytes) else show(id)
+        return OldRow(shown, "", "its id is no text in UTF-8")
+    return OldRow(str(id), values)
+
+
+def rows_without_id(count: int) -> OldRow:
+    """Stands for rows that are read by their ids, and so not at all."""
+    return OldRow("", "", f"{count:,} rows have no text as their id, and none of them is moved")
 
 
 def blob_of(row: OldRow) -> Any:
-    """What `migrate_session` is given. Raises `InvalidSessionError` when a text that holds the session is no JSON."""
+    """What `migrate_session` is given. Raises `InvalidSessionError` for a row that is no session or whose text no JSON."""
+    if row.problem:
+        raise InvalidSessionError(row.id, row.problem)
     if not is_object(row.values):
         return _parsed(row.id, "the row", row.values)
     columns = {_NAMES.get(_folded(name), name): _text(value) for name, value in row.values.items()}
@@ -69,8 +88,11 @@ def _folded(name: str) -> str:
 
 
 def _text(value: Any) -> Any:
-    """Text that a database holds as bytes."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    """Text that a database holds as bytes; what is no UTF-8 stays bytes, and is refused where text is needed."""
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return value
 
 
 def _parsed(id: str, name: str, value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from falai.cli.migrate_places import Address
-from falai.cli.migrate_rows import OldPage, id_column, row_of
+from falai.cli.migrate_rows import OldPage, id_column, row_of, rows_without_id
 
 __all__ = ["SQLAlchemyRows"]
 
@@ -25,11 +25,7 @@ class SQLAlchemyRows:
         self._table: Any = None
 
     async def count(self) -> int | None:
-        from sqlalchemy import func, select
-
-        table = await self._reflected()
-        async with self._engine.connect() as connection:
-            return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+        return await self._count(await self._reflected())
 
     async def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
         from sqlalchemy import select
@@ -38,6 +34,8 @@ class SQLAlchemyRows:
         name = id_column([column.name for column in table.columns], f"the table {self._name}")
         column = table.columns[name]
         statement = select(table).where(column.is_not(None)).order_by(column).limit(_PAGE)
+        if after is None and (odd := await self._count(table, column.is_(None))):
+            yield OldPage([rows_without_id(odd)], None)
         place: Any = after
         while True:
             page = statement if place is None else statement.where(column > place)
@@ -46,10 +44,17 @@ class SQLAlchemyRows:
             if not rows:
                 return
             place = rows[-1][name]
-            yield OldPage([row_of(values, name) for values in rows], str(place))
+            yield OldPage([row_of(values[name], values) for values in rows], str(place))
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+    async def _count(self, table: Any, *conditions: Any) -> int:
+        from sqlalchemy import func, select
+
+        async with self._engine.connect() as connection:
+            counting = select(func.count()).select_from(table).where(*conditions)
+            return int((await connection.execute(counting)).scalar_one())
 
     async def _reflected(self) -> Any:
         """The table as the database describes it."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import closing
 from typing import Any
-from urllib.parse import quote
 
 from falai.cli.migrate_places import Address
-from falai.cli.migrate_rows import OldPage, id_column, row_of
+from falai.cli.migrate_rows import OldPage, id_column, row_of, rows_without_id
 from falai.store.row import check_table
+from falai.store.sqlite import open_for_reading
 
 __all__ = ["SQLiteRows"]
 
@@ -22,7 +21,7 @@ class SQLiteRows:
 
     def __init__(self, address: Address) -> None:
         self._table = check_table(address.table)
-        self._db = sqlite3.connect(f"file:{quote(address.path)}?mode=ro", uri=True)
+        self._db = open_for_reading(address.path)
         self._db.text_factory = bytes  # a text that is no UTF-8 hides no other row
 
     async def count(self) -> int | None:
@@ -31,15 +30,19 @@ class SQLiteRows:
     async def pages(self, after: str | None) -> AsyncGenerator[OldPage, None]:
         names = [column[1].decode() for column in self._read(f"PRAGMA table_info({self._table})")]
         column = id_column(names, f"the table {self._table}")
-        select = f"SELECT * FROM {self._table} WHERE typeof(\"{column}\") IN ('text', 'integer')"  # noqa: S608 - see above
-        order = f' ORDER BY "{column}" LIMIT {_PAGE}'  # an id of another type is of no session
+        has_id = f"typeof(\"{column}\") IN ('text', 'integer')"
+        odd = self._read(f"SELECT count(*) FROM {self._table} WHERE NOT {has_id}")[0][0]  # noqa: S608 - see above
+        if after is None and odd:
+            yield OldPage([rows_without_id(odd)], None)
+        select = f"SELECT * FROM {self._table} WHERE {has_id}"  # noqa: S608 - see above
+        order = f' ORDER BY "{column}" LIMIT {_PAGE}'
         more = f'{select} AND "{column}" > CAST(? AS TEXT){order}'
         place = None if after is None else after.encode("utf-8", "surrogateescape")
         while found := self._read(select + order) if place is None else self._read(more, place):
             rows = [dict(zip(names, values, strict=True)) for values in found]
             last = rows[-1][column]
             place = last if isinstance(last, bytes) else str(last).encode()
-            yield OldPage([row_of(values, column) for values in rows], place.decode("utf-8", "surrogateescape"))
+            yield OldPage([row_of(values[column], values) for values in rows], place.decode("utf-8", "surrogateescape"))
 
     async def close(self) -> None:
         self._db.close()

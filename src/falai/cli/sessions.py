@@ -91,8 +91,13 @@ def _target(out: Path | None) -> Generator[BinaryIO, None, None]:
         raise LoadError(f"there is a file {out} already; name a new one") from None
     except OSError as error:
         raise LoadError(f"{out} cannot be written: {error}") from error
-    with file:
-        yield file
+    try:
+        with file:
+            yield file
+    except BaseException:
+        if not out.stat().st_size:
+            out.unlink()  # so that the next try may have the name
+        raise
 
 
 async def _export(store: Store, selection: Selection, customers: tuple[str, ...], target: BinaryIO) -> int:

@@ -7,6 +7,7 @@ against the version that was read.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import click
@@ -32,10 +33,10 @@ def run_delete(url: str, selection: Selection, customers: tuple[str, ...], *, ye
     if not yes and not sys.stdin.isatty():
         raise LoadError("nobody can be asked here; say --yes when it is to be deleted without a question")
     if customers:
-        return on_store(url, lambda store: _erase(store, customers, yes=yes))
+        return on_store(url, lambda store: _erase(store, customers, yes=yes), "change")
     if selection.ids and not selection.filters:
-        return on_store(url, lambda store: _delete_named(store, selection.ids, yes=yes))
-    return on_store(url, lambda store: _delete_selected(store, selection, yes=yes))
+        return on_store(url, lambda store: _delete_named(store, selection.ids, yes=yes), "change")
+    return on_store(url, lambda store: _delete_selected(store, selection, yes=yes), "change")
 
 
 async def _delete_named(store: Store, ids: tuple[str, ...], *, yes: bool) -> int:
@@ -108,8 +109,13 @@ async def _take_out(store: Store, session: Session, customers: tuple[str, ...], 
 
 
 def _ask(question: str, *, yes: bool) -> None:
-    if not yes:
+    if yes:
+        return
+    of_the_loop = signal.signal(signal.SIGINT, signal.default_int_handler)  # which would wait for the answer
+    try:
         click.confirm(question, abort=True, err=True)
+    finally:
+        signal.signal(signal.SIGINT, of_the_loop)
 
 
 def _sessions(count: int) -> str:

@@ -20,7 +20,7 @@ __all__ = ["run_import"]
 
 def run_import(url: str, lines: BinaryIO, *, replace: bool) -> int:
     """Saves the sessions and says how many; the result is the program's exit code."""
-    return on_store(url, lambda store: _import(store, lines, replace=replace), make=True)
+    return on_store(url, lambda store: _import(store, lines, replace=replace), "make")
 
 
 async def _import(store: Store, lines: BinaryIO, *, replace: bool) -> int:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Awaitable, Callable
-from urllib.parse import unquote, urlsplit
+from typing import Literal
 
 import click
 
 from falai.cli.loading import LoadError
 from falai.cli.screen import clean
-from falai.cli.stored import must_be_there
+from falai.cli.stored import for_reading, must_be_there
+from falai.cli.urls import check_hosts, hidden
 from falai.errors import words_of
 from falai.store import Store, store_from_url
 
-__all__ = ["Troubles", "guarded", "hidden", "note", "on_store"]
+__all__ = ["Troubles", "guarded", "note", "on_store"]
+
+Access = Literal["read", "change", "make"]
 
 
 class Troubles:
@@ -39,16 +41,18 @@ def note(text: str) -> None:
     print(clean(text), file=sys.stderr)
 
 
-def on_store(url: str, work: Callable[[Store], Awaitable[int]], *, make: bool = False) -> int:
+def on_store(url: str, work: Callable[[Store], Awaitable[int]], access: Access = "read") -> int:
     """What `work` gives on the store of a URL. Only with `make` is created what is missing there.
 
     Raises `LoadError`, without the URL's password, for whatever the store's driver raises.
     """
-    return guarded(lambda: _worked(url, work, make=make), url)
+    return guarded(lambda: _worked(url, work, access), url)
 
 
 def guarded(work: Callable[[], Awaitable[int]], *urls: str) -> int:
     """Runs `work` to its end; what a driver raises comes as `LoadError`, without the passwords of these URLs."""
+    for url in urls:
+        check_hosts(url)
     try:
         return asyncio.run(_awaited(work))
     except (click.ClickException, click.Abort, BrokenPipeError):
@@ -58,20 +62,12 @@ def guarded(work: Callable[[], Awaitable[int]], *urls: str) -> int:
         raise LoadError(hidden(f"{name}{words_of(error)}", *urls)) from error
 
 
-def hidden(text: str, *urls: str) -> str:
-    """The text without the passwords of these URLs."""
-    for url in urls:
-        for secret in _secrets(url):
-            text = text.replace(secret, "***")
-    return text
-
-
-async def _worked(url: str, work: Callable[[Store], Awaitable[int]], *, make: bool) -> int:
-    if not make:
+async def _worked(url: str, work: Callable[[Store], Awaitable[int]], access: Access) -> int:
+    if access == "change":
         must_be_there(url)
-    store = store_from_url(url)
+    store = for_reading(url) if access == "read" else store_from_url(url)
     try:
-        if make:
+        if access == "make":
             await store.initialize()
         return await work(store)
     finally:
@@ -80,14 +76,3 @@ async def _worked(url: str, work: Callable[[Store], Awaitable[int]], *, make: bo
 
 async def _awaited(work: Callable[[], Awaitable[int]]) -> int:
     return await work()
-
-
-def _secrets(url: str) -> list[str]:
-    """The password as it is written and as it is meant, the longest first."""
-    try:
-        password = urlsplit(url).password or ""
-    except ValueError:
-        password = ""
-    in_options = re.findall(r"[?&](?:password|passwd|pwd|token|secret)=([^&]*)", url, re.IGNORECASE)
-    found = {form for text in (password, *in_options) for form in (text, unquote(text))}
-    return sorted(filter(None, found), key=len, reverse=True)

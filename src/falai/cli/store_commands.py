@@ -82,7 +82,9 @@ def _exit(run: Callable[[], int]) -> None:
 
     try:
         code = run()
-    except LoadError as error:
+    except BrokenPipeError:
+        raise  # nobody reads what it prints: click's matter
+    except (LoadError, OSError) as error:
         raise click.UsageError(str(error)) from error
     sys.exit(code)
 

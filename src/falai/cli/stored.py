@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from falai.cli.loading import LoadError
+from falai.cli.urls import hidden
 from falai.store import Store, store_from_url
 
-__all__ = ["looked_at", "must_be_there"]
+__all__ = ["for_reading", "looked_at", "must_be_there"]
 
 
 @asynccontextmanager
@@ -19,15 +20,23 @@ async def looked_at(url: str) -> AsyncGenerator[Store, None]:
 
     Raises `LoadError` when it is not there, or when what is read inside raises anything.
     """
-    must_be_there(url)
     try:
-        store = store_from_url(url, **({"read_only": True} if _sqlite_file(url) else {}))
+        store = for_reading(url)
         try:
             yield store
         finally:
             await store.disconnect()
+    except LoadError:
+        raise
     except Exception as error:  # of whichever driver
-        raise LoadError(f"the store cannot be read: {error}") from error
+        raise LoadError(hidden(f"the store cannot be read: {error}", url)) from error
+
+
+def for_reading(url: str) -> Store:
+    """A store whose place is there, to be read only. Raises `LoadError` when it is not there."""
+    must_be_there(url)
+    ours = _sqlite_file(url) and not url.lower().startswith("sqlite+")
+    return store_from_url(url, **({"read_only": True} if ours else {}))
 
 
 def must_be_there(url: str) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from falai.errors import InvalidSessionError
 from falai.session.check import assert_session
-from falai.session.jsontext import EXACT, is_list, is_object, json_text, parse_json, show, to_plain
+from falai.session.jsontext import EXACT, MISSING, is_list, is_object, json_text, parse_json, show, to_plain
 from falai.session.model import Run, Session
 
 __all__ = ["copy_session", "session_from_json", "session_to_json", "session_to_wire", "stamped", "stamped_fast"]
@@ -154,6 +154,15 @@ def _read_slow(text: str | bytes, session_id: str | None) -> Session:
         shown = text if isinstance(text, str) else text.decode(errors="replace")
         raise InvalidSessionError(session_id or "", f"{show(shown)} is no JSON text ({error})") from None
     if session_id is None:
-        own = blob.get("id") if is_object(blob) else None
-        session_id = own if isinstance(own, str) else ""
+        session_id = _own_id(blob)
     return assert_session(blob, session_id)
+
+
+def _own_id(blob: Any) -> str:
+    """The id of a session that says its own; of what is no session of v4 at all the check speaks."""
+    own = blob.get("id") if is_object(blob) else None
+    if isinstance(own, str):
+        return own
+    if is_object(blob) and blob.get("v") == 4:
+        raise InvalidSessionError("", f"id is {show(blob.get('id', MISSING))}, and text was expected")
+    return ""

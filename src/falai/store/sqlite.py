@@ -26,7 +26,7 @@ from falai.store.contract import Page, Store
 from falai.store.row import check_id, check_scan, check_table, read_page, read_row, to_row
 from falai.store.worker import Worker
 
-__all__ = ["SQLiteStore", "from_url"]
+__all__ = ["SQLiteStore", "from_url", "open_for_reading"]
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -54,7 +54,7 @@ class SQLiteStore(Store):
         clock: Callable[[], datetime] | None = None,
         read_only: bool = False,
     ) -> None:
-        opener = _for_reading if read_only else _for_writing
+        opener = open_for_reading if read_only else _for_writing
         self._db = _Own(db, opener) if isinstance(db, str | PathLike) else _Given(db)
         self._sql = _Statements(check_table(table))
         self._clock = clock or system_now
@@ -207,8 +207,8 @@ def _for_writing(path: str | PathLike[str]) -> sqlite3.Connection:
     return db
 
 
-def _for_reading(path: str | PathLike[str]) -> sqlite3.Connection:
-    """`rw`, since a reader in mode `ro` leaves the files of the WAL behind; the pragma forbids to write.
+def open_for_reading(path: str | PathLike[str]) -> sqlite3.Connection:
+    """A connection that changes nothing: `rw`, since a reader in mode `ro` leaves the files of the WAL behind.
 
     In WAL mode SQLite needs to write beside the database even to read it. Where it cannot, and no
     one has a WAL open, nobody writes, and the file is read as one that stays as it is.
