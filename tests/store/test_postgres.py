@@ -325,7 +325,14 @@ async def test_a_store_of_a_url_opens_again(postgres_server: Server, place: str)
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://[host/db", "postgresql://ana:ge%zzheim@host/db", "postgresql://host/db?colour=red"]
+    "url",
+    [
+        "postgresql://[host/db",
+        "postgresql://ana:ge%zzheim@host/db",
+        "postgresql://host/db?colour=red",
+        "postgresql://host/db?password=ge%zzheim",
+        "postgresql://host/db?user=ana&sslPassword=ge heim",
+    ],
 )
 def test_what_libpq_does_not_take(url: str) -> None:
     """It is a `ValueError` before anything is connected, and shows no password."""

@@ -121,7 +121,9 @@ def _missing(scheme: str, home: _Home, error: ModuleNotFoundError) -> ImportErro
 
 
 def _tells(error: Exception, url: str) -> bool:
-    """Whether an error's words show a part of what stands in front of the last `@`."""
-    secret = url.partition("://")[2].rpartition("@")[0]
-    pieces = {piece for text in (secret, unquote(secret)) for piece in re.split(r"[:/?#@&=]", text)}
+    """Whether an error's words show a part of what stands in front of the last `@`, or of a password behind the `?`."""
+    rest = url.partition("://")[2]
+    secrets = [rest.rpartition("@")[0], *re.findall(r"pass\w*=([^&]*)", rest, re.IGNORECASE)]
+    texts = {text for secret in secrets for text in (secret, unquote(secret))}
+    pieces = {piece for text in texts for piece in re.split(r"[:/?#@&=]", text)}
     return any(piece in str(error) for piece in pieces if len(piece) >= _SHORT)
