@@ -21,7 +21,7 @@ __all__ = ["Address", "OldPlace", "old_place", "same_place", "split"]
 
 _FILES = (".db", ".sqlite", ".sqlite3")
 _PORTS = {"postgresql": 5432, "mysql": 3306, "redis": 6379, "mongodb": 27017, "opensearch": 9200}
-_HOME = dict.fromkeys(("127.0.0.1", "::1", ""), "localhost")
+_HOME: dict[str, str] = dict.fromkeys(("127.0.0.1", "::1", ""), "localhost")
 _FAMILIES = {
     "postgres": "postgresql",
     "rediss": "redis",

@@ -63,7 +63,7 @@ def row_of(id: Any, values: Mapping[str, Any] | bytes) -> OldRow:
 
 def rows_without_id(count: int) -> OldRow:
     """Stands for rows that are read by their ids, and so not at all."""
-    return OldRow("", "", f"{count:,} rows have no text as their id, and none of them is moved")
+    return OldRow("", "", f"rows that have no text as their id are not moved; there are {count:,} of them")
 
 
 def blob_of(row: OldRow) -> Any:
