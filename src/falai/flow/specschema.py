@@ -113,7 +113,12 @@ class _Writer:
         return {"anyOf": [variant for variant in (*variants, self._if()) if variant is not None]}
 
     def _kind(self, kind: str, **own: Schema | None) -> Schema:
-        base = {"id": _text("Of its own in this flow."), "label": _nullable(_text()), "then": _nullable(self._target()), "kind": _enum(kind)}
+        base = {
+            "id": _text("Of its own in this flow."),
+            "label": _nullable(_text()),
+            "then": _nullable(self._target()),
+            "kind": _enum(kind),
+        }
         return _object(**base, **own)
 
     def _prompt(self) -> Schema:
