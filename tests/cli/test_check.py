@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from cli.program import AGENTS, Finished, command
-from falai.cli.check import run_check
-from falai.cli.checking import check_sources
+from falai.cli.flows.check import run_check
+from falai.cli.flows.checking import check_sources
+from falai.cli.flows.sources import load_sources
 from falai.cli.loading import LoadError
-from falai.cli.sources import load_sources
 from strategies_flow import REGISTRIES, flow_specs, json_values
 
 CASES = Path(__file__).parents[1] / "conformance" / "data" / "cases"
@@ -475,7 +475,7 @@ def test_json_counts_as_editors_do(tmp_path: Path):
 def test_a_check_loads_no_model(tmp_path: Path):
     """Neither pydantic nor a library of models is imported: a check is quick, and needs no extra but its own."""
     program = (
-        "import sys; from falai.cli.check import run_check; "
+        "import sys; from falai.cli.flows.check import run_check; "
         "run_check(sys.argv[1:], None, [], as_json=False, strict=False); "
         "print([name for name in ('pydantic', 'pydantic_ai', 'openai', 'prompt_toolkit') if name in sys.modules])"
     )

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from falai import ActionContext, ActionResult, Agent, Do, Flow, OnAnyMessage, OnSilence, Prompt, ProviderError, Say, ok
-from falai.cli.chatfile import ChatFile
-from falai.cli.clock import ShiftedClock
-from falai.cli.conversation import Conversation, with_model_and_clock
-from falai.cli.records import TurnRecord
+from falai.cli.chat.clock import ShiftedClock
+from falai.cli.chat.conversation import Conversation, with_model_and_clock
+from falai.cli.chat.file import ChatFile
+from falai.cli.chat.records import TurnRecord
 from falai.testing import ScriptedModel
 
 Meddle = Callable[[], Awaitable[None]]

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.program import PATIENCE, Finished, command, falai
-from falai.cli.specfile import spec_text
+from falai.cli.flows.specfile import spec_text
 from falai.flow.documents import read_json, read_yaml
 from model.drafts import BAD, GOOD, NULLS, ODD, REQUEST
 from model.loopback import Answer, ChatServer, chat_server, cuts, fails, says, slow

@@ -20,9 +20,9 @@ import pytest
 from cli.old_rows import BAD, CASES, V4, adapter_rows, agrees, flow_ids, state_rows, table_of_states
 from cli.program import PATIENCE, Finished, command, falai
 from cli.stores import EARLY, filled, ids, loaded, session
-from falai.cli.migrate_places import same_place
-from falai.cli.migrate_progress import progress_words
-from falai.cli.migrate_rows import OldRow, blob_of, id_column
+from falai.cli.migrating.places import same_place
+from falai.cli.migrating.progress import progress_words
+from falai.cli.migrating.rows import OldRow, blob_of, id_column
 
 GOOD = [case["sessionId"] for case in CASES]
 

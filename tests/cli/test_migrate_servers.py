@@ -14,9 +14,9 @@ import pytest
 
 from cli.old_rows import CASES, V4, adapter_rows, agrees, flow_ids, state_rows, table_of_states
 from cli.program import Finished, command
-from falai.cli.migrate_mongo import MongoRows
-from falai.cli.migrate_opensearch import OpenSearchRows
-from falai.cli.migrate_places import split
+from falai.cli.migrating.mongo import MongoRows
+from falai.cli.migrating.opensearch import OpenSearchRows
+from falai.cli.migrating.places import split
 from falai.store import Store, store_from_url
 from servers.process import Server
 

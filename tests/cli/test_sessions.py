@@ -14,7 +14,7 @@ import pytest
 
 from cli.program import Finished, command, falai
 from cli.stores import EARLY, LATE, filled, ids, loaded, run, session
-from falai.cli.sessions_import import _import
+from falai.cli.sessions.importing import _import
 from falai.session.model import Session
 from falai.store import MemoryStore, SQLiteStore
 

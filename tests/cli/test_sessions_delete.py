@@ -12,9 +12,9 @@ import pytest
 
 from cli.program import Finished, command
 from cli.stores import EARLY, answered, filled, ids, loaded, run, session
-from falai.cli.sessions_customer import traces, without
-from falai.cli.sessions_delete import _take_out
-from falai.cli.sessions_store import Troubles
+from falai.cli.sessions.customer import traces, without
+from falai.cli.sessions.deleting import _take_out
+from falai.cli.store_access import Troubles
 from falai.errors import SessionConflictError
 from falai.session.model import Session
 from falai.store import MemoryStore

@@ -9,7 +9,7 @@ from cli.program import PATIENCE
 
 _TAKES_ONE_LINE = """
 import asyncio, threading
-from falai.cli.typing_in import piped_lines
+from falai.cli.chat.typing_in import piped_lines
 
 async def first():
     async for line in piped_lines():

@@ -1,9 +1,9 @@
-"""The `falai` command: talk to an agent in the terminal, run scenario files.
+"""The `falai` command: talk to an agent, play scenarios, work on flows, look after stores.
 
-`command.py` says which commands there are and what each takes; one module does the work of each
-(`chat.py`, `scenarios.py`). What a conversation needs of a host stands in `conversation.py` (load,
-turn, save, show, arm the timers) and `chatfile.py` (one SQLite file, one transaction per turn).
-Nothing imports this room. It needs the extra `cli`; `main` says so where it is missing.
+`command.py`, `flow_commands.py` and `store_commands.py` say which commands there are and what each
+takes; the work is done in `chat/`, `flows/`, `sessions/`, `migrating/` and `scenarios.py`, imported
+when a command runs. Nothing imports this room. It needs the extra `cli`; `main` says so where it is
+missing.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def chat(
     back. Timers go off while you type; /skip 2d lets two days pass; /why says what happened.
     """
     # Each command imports what it needs, so that --help is quick.
-    from falai.cli.chat import ChatError, ChatOptions, run_chat
+    from falai.cli.chat.running import ChatError, ChatOptions, run_chat
     from falai.cli.loading import LoadError
 
     options = ChatOptions(agent=agent, model=model, base_url=base_url, store=store, session=session, new=new)

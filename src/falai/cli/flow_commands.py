@@ -37,7 +37,7 @@ def check(*, targets: tuple[str, ...], agent: str | None, as_json: bool, ignore:
     code is 0 when nothing is wrong, 1 when there are problems, 2 when something cannot be found.
     """
     # Each command imports what it needs, so that --help is quick.
-    from falai.cli.check import run_check
+    from falai.cli.flows.check import run_check
     from falai.cli.loading import LoadError
 
     try:
@@ -64,8 +64,8 @@ def schema(*, agent: str | None, closed: bool) -> None:
 
     With --agent, fields, actions, events, conditions, tools and flows are those of the agent.
     """
+    from falai.cli.flows.schema import run_schema
     from falai.cli.loading import LoadError
-    from falai.cli.schema import run_schema
 
     try:
         run_schema(agent, closed=closed)
@@ -93,7 +93,7 @@ def diff(*, old: str, new: str, agent: str | None, store: str | None, as_json: b
     OLD and NEW are what `falai check` takes. The exit code is 0 when no run is lost, 1 when runs are
     lost, 2 when something cannot be read.
     """
-    from falai.cli.diff import run_diff
+    from falai.cli.flows.diff import run_diff
     from falai.cli.loading import LoadError
 
     try:
@@ -147,7 +147,7 @@ def draft(
     none did, 2 when the model could not be asked or the flow not be written, 130 when it was stopped.
     """
     # Each command imports what it needs, so that --help is quick.
-    from falai.cli.draft import DraftOptions, run_draft
+    from falai.cli.flows.draft import DraftOptions, run_draft
     from falai.cli.loading import LoadError
 
     options = DraftOptions(
@@ -203,7 +203,7 @@ def graph(
     0 when something was drawn, 2 when nothing could be.
     """
     # Each command imports what it needs, so that --help is quick.
-    from falai.cli.graph import GraphOptions, run_graph
+    from falai.cli.flows.graph import GraphOptions, run_graph
     from falai.cli.loading import LoadError
 
     if (store is None) != (session is None):

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from falai.cli.screen import clean
+from falai.cli.clean import clean
 from falai.testing.scenario import Case, Difference, FileProblem, Report, ScenarioFileError, load_files, run_case
 
 __all__ = ["run_scenarios"]

@@ -65,7 +65,7 @@ _customer = click.option(
 
 
 def _selection(ids: tuple[str, ...] = (), limit: int | None = None, **given: Any) -> Any:
-    from falai.cli.sessions_selection import Selection
+    from falai.cli.sessions.selection import Selection
 
     return Selection(
         ids=ids,
@@ -122,7 +122,7 @@ def migrate(*, source: str, target: str, flow_ids: Path | None, dry_run: bool, a
     may be run again, and while the new system works. The exit code is 0 when every row was moved or was
     there, 1 when some are no session, 2 when a place cannot be used, 130 when it was stopped.
     """
-    from falai.cli.migrate import MigrateOptions, run_migrate
+    from falai.cli.migrating.migrate import MigrateOptions, run_migrate
 
     options = MigrateOptions(source=source, target=target, flow_ids=flow_ids, dry_run=dry_run, after=after)
     _exit(lambda: run_migrate(options))
@@ -155,7 +155,7 @@ def sessions() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def list_(*, store: str, limit: int | None, as_json: bool, **filters: Any) -> None:
     """List sessions, one a line."""
-    from falai.cli.sessions import run_list
+    from falai.cli.sessions.reading import run_list
 
     _exit(lambda: run_list(store, _selection(limit=limit, **filters), as_json=as_json))
 
@@ -166,7 +166,7 @@ def list_(*, store: str, limit: int | None, as_json: bool, **filters: Any) -> No
 @click.option("--json", "as_json", is_flag=True, help="Print the stored blob.")
 def show(*, id: str, store: str, as_json: bool) -> None:
     """Show one session: fields, runs, waits, claims."""
-    from falai.cli.sessions import run_show
+    from falai.cli.sessions.reading import run_show
 
     _exit(lambda: run_show(store, id, as_json=as_json))
 
@@ -197,7 +197,7 @@ def export(
     With --customer also what is anchored at the customer in the sessions of others, in lines
     {"elsewhere": ID, "runs": [...], "claims": {...}}.
     """
-    from falai.cli.sessions import run_export
+    from falai.cli.sessions.reading import run_export
 
     selection = _selection(ids, limit, **filters)
     _alone(customers, selection)
@@ -213,7 +213,7 @@ def import_(*, file: BinaryIO, store: str, replace: bool) -> None:
 
     Each is checked. One whose id is there already is refused, unless --replace is given.
     """
-    from falai.cli.sessions_import import run_import
+    from falai.cli.sessions.importing import run_import
 
     _exit(lambda: run_import(store, file, replace=replace))
 
@@ -230,7 +230,7 @@ def delete(*, ids: tuple[str, ...], store: str, customers: tuple[str, ...], yes:
     With --customer everything that the store holds of a customer is erased: the session, and the runs
     and claims that are anchored at the customer in the sessions of others.
     """
-    from falai.cli.sessions_delete import run_delete
+    from falai.cli.sessions.deleting import run_delete
 
     selection = _selection(ids, **filters)
     _alone(customers, selection)
