@@ -144,6 +144,17 @@ def test_flow_id_of_is_asked_for_what_lives_on() -> None:
     assert list(session.claims) == ["new-a:s1:", "new-s:s1:", "new-c:s1:"]
 
 
+@pytest.mark.parametrize("id", ["", " "])
+def test_a_blank_id_that_nobody_was_asked_about_is_the_blobs_fault(id: str) -> None:
+    """Without `flow_id_of` any JSON gives a session or `InvalidSessionError`, never a `TypeError`."""
+    for blob in (
+        {"data": {}, "signals": {"triggers": {id: {}}}},
+        {"data": {}, "flowHistory": [{"flowId": id, "completed": True}]},
+    ):
+        with pytest.raises(InvalidSessionError):
+            migrate_session(blob, "s1")
+
+
 @pytest.mark.parametrize("new", [None, "", " ", 5])
 def test_flow_id_of_must_give_an_id(new: Any) -> None:
     """Anything else is a `TypeError` that names the id it was asked for (G-27)."""

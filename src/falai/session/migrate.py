@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
+from functools import partial
 from math import floor, isfinite
 from typing import Any, NamedTuple, NoReturn
 
@@ -44,7 +45,8 @@ def migrate_session(
         return assert_session(blob, session_id)
     try:
         legacy = _checked(blob, session_id)
-        return _session(legacy, session_id, flow_id_of or _same, iso(to_ms(now or system_now())))
+        same = partial(_same, session_id)
+        return _session(legacy, session_id, flow_id_of or same, iso(to_ms(now or system_now())))
     except RecursionError:
         raise InvalidSessionError(session_id, "the blob holds itself or is nested too deeply") from None
 
@@ -218,7 +220,10 @@ def _run(flow: _Reference, step: _Reference | None, session_id: str, flow_id: st
     )
 
 
-def _same(id: str) -> str:
+def _same(session_id: str, id: str) -> str:
+    """Nobody was asked for another id, so a blank one is the blob's fault."""
+    if is_blank_id(id):
+        raise InvalidSessionError(session_id, f"a flow or a signal has the id {show(id)}, which is blank")
     return id
 
 
