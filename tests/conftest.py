@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if (
+        signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    ):  # as for what a script runs behind it: programs would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     short = "ci" if os.environ.get("CI") else "default"
     settings.load_profile("full" if config.getoption("--full") else short)
 
