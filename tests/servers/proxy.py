@@ -51,12 +51,12 @@ class Proxy:
     def cut(self) -> None:
         """Resets every connection; new ones are taken."""
         with self._lock:
-            lines, self._lines = self._lines, []
-        for line in lines:
-            with suppress(OSError):
-                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-                line.shutdown(socket.SHUT_RDWR)
-            line.close()
+            for line in self._lines:
+                with suppress(OSError):
+                    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    line.shutdown(socket.SHUT_RDWR)
+                line.close()
+            self._lines = []
 
     def cut_on(self, text: bytes, side: Side = "before") -> None:
         """Cuts once, when a client sends these bytes in one piece.
@@ -70,7 +70,11 @@ class Proxy:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                server = socket.create_connection(self._server)
+                try:
+                    server = socket.create_connection(self._server)
+                except OSError:  # it is down at the moment: its client hears so, and the next one is taken
+                    client.close()
+                    continue
                 with self._lock:
                     self._lines += [client, server]
                 answered = threading.Event()
@@ -105,10 +109,11 @@ class Proxy:
         assert callable(target)
         with suppress(OSError):
             target(*args)
-        for line in args:
-            if isinstance(line, socket.socket) and line is not self._listener:
-                with suppress(OSError):
-                    line.shutdown(socket.SHUT_RDWR)
+        with self._lock:  # a line that is closed meanwhile would leave its number to a new one, which would be ended
+            for line in args:
+                if isinstance(line, socket.socket) and line is not self._listener:
+                    with suppress(OSError):
+                        line.shutdown(socket.SHUT_RDWR)
 
 
 def _pieces(line: socket.socket):

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -19,7 +20,7 @@ from redis.retry import Retry
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from servers.process import Server
+from servers.process import Server, free_port
 from servers.programs import Redis
 from servers.proxy import Proxy, Side
 
@@ -165,3 +166,13 @@ def test_a_line_that_is_cut_in_the_middle(
     with pytest.raises(redis.ConnectionError):
         client.set(place, "2")
     assert client.get(place) == left
+
+
+def test_a_line_to_a_server_that_is_down() -> None:
+    """Who connects meanwhile is told at once, and the next one as well."""
+    behind = Proxy(f"redis://127.0.0.1:{free_port()}")
+    for _ in range(2):
+        with socket.create_connection(("127.0.0.1", urlsplit(behind.url).port or 0), 5) as client:
+            client.settimeout(5)
+            assert client.recv(1) == b""
+    behind.close()
