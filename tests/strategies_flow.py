@@ -8,9 +8,43 @@ from hypothesis import strategies as st
 
 from strategies import Dice
 
-__all__ = ["REGISTRIES", "conditions", "flow_specs", "from_schema", "json_values", "names", "spoilt", "texts"]
+__all__ = [
+    "LIBRARY_NAMES",
+    "REGISTRIES",
+    "conditions",
+    "flow_specs",
+    "from_schema",
+    "json_values",
+    "names",
+    "spoilt",
+    "texts",
+]
 
 SLUGS = ("name", "size", "agreed")
+# What the names of the specification's own library flow resolve against (06-flowspec, section 9).
+LIBRARY_NAMES: dict[str, Any] = {
+    "fields": {
+        "member": {"type": "string", "ask": "Ask for the card number."},
+        "title": {"type": "string", "ask": "Ask which book they look for."},
+        "branch": {"type": "string", "enum": ["north", "harbour"], "ask": "Ask which branch they use."},
+        "copies": {"type": "integer"},
+        "agreed": {"type": "boolean", "ask": "Sum up and ask whether it is right."},
+        "shelf": {"type": "string"},
+    },
+    "actions": {
+        "reserve": {
+            "parameters": {
+                "title": {"type": "string"},
+                "days": {"type": "integer", "optional": True},
+                "size": {"type": "string", "enum": ["s", "l"], "optional": True},
+            }
+        },
+        "label": {"parameters": {"tags": {"type": "array", "items": {"type": "string"}}}},
+    },
+    "events": {"returned": {}, "paid": {"direction": "inbound"}},
+    "conditions": {"role": {}},
+    "tools": ["catalogue"],
+}
 REGISTRIES: dict[str, Any] = {
     "fields": {
         "name": {"type": "string", "ask": "Ask for the name."},

@@ -190,3 +190,12 @@ def test_the_pictures_of_the_documentation_are_what_the_command_draws(name: str,
 def test_a_pipe_gets_utf_8_whatever_the_system_speaks(lead: Path) -> None:
     """Arrows and letters survive a shell that knows ASCII only."""
     assert "▼" in falai("graph", lead, env={"PYTHONIOENCODING": "ascii"}).out
+
+
+@pytest.mark.parametrize("url", ["postgresql://u:half/part@127.0.0.1:1/db", "redis://u:half#part@127.0.0.1:1"])
+def test_a_url_that_breaks_off_in_its_password_shows_none_of_it(lead: Path, url: str) -> None:
+    """Where a password is not encoded, no driver gets to quote the half that it takes for a host."""
+    done = command("graph", lead, "--store", url, "--session", "s1")
+    assert done.code == 2
+    assert "%2F" in done.err
+    assert "half" not in done.out + done.err

@@ -19,33 +19,10 @@ from falai.flow.schemadefinitions import RICHER
 from falai.flow.spec import to_spec, validate_flow
 from falai.testing.scenario.stage import RICHER_TYPES
 from strategies import Dice, draw_agent
-from strategies_flow import REGISTRIES, flow_specs, json_values, spoilt
+from strategies_flow import LIBRARY_NAMES, REGISTRIES, flow_specs, json_values, spoilt
 
 FIXTURES = Path(__file__).parents[2] / "docs" / "spec" / "fixtures"
 TABLES = Path(__file__).parents[1] / "conformance" / "data" / "tables"
-LIBRARY: dict[str, Any] = {
-    "fields": {
-        "member": {"type": "string", "ask": "Ask for the card number."},
-        "title": {"type": "string", "ask": "Ask which book they look for."},
-        "branch": {"type": "string", "enum": ["north", "harbour"], "ask": "Ask which branch they use."},
-        "copies": {"type": "integer"},
-        "agreed": {"type": "boolean", "ask": "Sum up and ask whether it is right."},
-        "shelf": {"type": "string"},
-    },
-    "actions": {
-        "reserve": {
-            "parameters": {
-                "title": {"type": "string"},
-                "days": {"type": "integer", "optional": True},
-                "size": {"type": "string", "enum": ["s", "l"], "optional": True},
-            }
-        },
-        "label": {"parameters": {"tags": {"type": "array", "items": {"type": "string"}}}},
-    },
-    "events": {"returned": {}, "paid": {"direction": "inbound"}},
-    "conditions": {"role": {}},
-    "tools": ["catalogue"],
-}
 # What needs more than one place to be looked at, or the registries of one case.
 BEYOND = {
     "backward-if-without-else", "duplicate-step-id", "only-exclusions", "question-without-collect",
@@ -59,7 +36,7 @@ def _of(registries: dict[str, Any] | None) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
-OPEN, OF_LIBRARY, OF_TESTS = _of(None), _of(LIBRARY), _of(REGISTRIES)
+OPEN, OF_LIBRARY, OF_TESTS = _of(None), _of(LIBRARY_NAMES), _of(REGISTRIES)
 
 
 def _table(name: str) -> list[dict[str, Any]]:
@@ -84,7 +61,11 @@ def test_the_library_is_accepted():
     """The flow that has one of each thing, by the open schema, by that of its agent, alone, in a list and in an agent."""
     spec = json.loads((FIXTURES / "flowspec-library.json").read_text(encoding="utf-8"))
     for validator in (OPEN, OF_LIBRARY):
-        for document in (spec, [spec, spec], {**LIBRARY, "name": "Ana", "flows": [spec], "ignore": ["unreachable"]}):
+        for document in (
+            spec,
+            [spec, spec],
+            {**LIBRARY_NAMES, "name": "Ana", "flows": [spec], "ignore": ["unreachable"]},
+        ):
             assert [error.message for error in validator.iter_errors(document)] == []
 
 

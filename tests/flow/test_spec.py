@@ -35,34 +35,11 @@ from falai.flow.definition import (
 from falai.flow.registries import read_registries
 from falai.flow.spec import from_spec, to_spec, validate_flow
 from falai.flow.specschema import flow_spec_schema
-from strategies_flow import REGISTRIES, flow_specs
+from strategies_flow import LIBRARY_NAMES, REGISTRIES, flow_specs
 
 FIXTURES = Path(__file__).parents[2] / "docs" / "spec" / "fixtures"
 LIBRARY = json.loads((FIXTURES / "flowspec-library.json").read_text())
 ERRORS = json.loads((FIXTURES / "flowspec-errors.json").read_text())["cases"]
-LIBRARY_NAMES: dict[str, Any] = {
-    "fields": {
-        "member": {"type": "string", "ask": "Ask for the card number."},
-        "title": {"type": "string", "ask": "Ask which book they look for."},
-        "branch": {"type": "string", "enum": ["north", "harbour"], "ask": "Ask which branch they use."},
-        "copies": {"type": "integer"},
-        "agreed": {"type": "boolean", "ask": "Sum up and ask whether it is right."},
-        "shelf": {"type": "string"},
-    },
-    "actions": {
-        "reserve": {
-            "parameters": {
-                "title": {"type": "string"},
-                "days": {"type": "integer", "optional": True},
-                "size": {"type": "string", "enum": ["s", "l"], "optional": True},
-            }
-        },
-        "label": {"parameters": {"tags": {"type": "array", "items": {"type": "string"}}}},
-    },
-    "events": {"returned": {}, "paid": {"direction": "inbound"}},
-    "conditions": {"role": {}},
-    "tools": ["catalogue"],
-}
 
 
 def error_of(call: Any, *arguments: Any) -> FlowConfigurationError:

@@ -15,7 +15,8 @@ from falai.flow.registries import read_registries
 from falai.flow.spec import check_flow, from_spec, to_spec, validate_flow
 from falai.flow.wire import to_wire
 from falai.session.jsontext import show
-from flow.test_spec import LIBRARY, LIBRARY_NAMES
+from flow.test_spec import LIBRARY
+from strategies_flow import LIBRARY_NAMES
 
 CODES = {
     "not-an-object", "no-steps", "not-text", "not-a-list", "bad-entry", "not-one-of", "not-a-condition", "bad-repeat",

@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from falai.cli.loading import LoadError
-from falai.cli.urls import hidden
+from falai.cli.urls import check_hosts, hidden
+from falai.errors import words_of
 from falai.store import Store, store_from_url
 
 __all__ = ["for_reading", "looked_at", "must_be_there"]
@@ -29,11 +30,12 @@ async def looked_at(url: str) -> AsyncGenerator[Store, None]:
     except LoadError:
         raise
     except Exception as error:  # of whichever driver
-        raise LoadError(hidden(f"the store cannot be read: {error}", url)) from error
+        raise LoadError(hidden(f"the store cannot be read: {words_of(error)}", url)) from error
 
 
 def for_reading(url: str) -> Store:
-    """A store whose place is there, to be read only. Raises `LoadError` when it is not there."""
+    """A store whose place is there, to be read only. Raises `LoadError` when it is not, or the URL is none."""
+    check_hosts(url)
     must_be_there(url)
     ours = _sqlite_file(url) and not url.lower().startswith("sqlite+")
     return store_from_url(url, **({"read_only": True} if ours else {}))
