@@ -16,7 +16,7 @@ CORE = ["errors", "log", "session", "flow", "model", "turn", "observability", "a
 MAY_IMPORT = {room: set(CORE[:place]) for place, room in enumerate(CORE)} | {
     "store": {"errors", "session"},
     "channel": {"errors", "session"},
-    "host": {*CORE, "store"},
+    "host": {*CORE, "store", "channel"},
     "web": {*CORE, "store", "host", "channel"},
     "testing": {*CORE, "store", "host", "channel", "web"},
     "classic": {*CORE, "store", "host"},
