@@ -12,7 +12,7 @@ import pytest
 SRC = Path(__file__).parents[2] / "src" / "falai"
 
 # room → the rooms that it may import. A room may always import itself.
-CORE = ["errors", "log", "session", "flow", "model", "turn", "observability", "agent"]
+CORE = ["errors", "log", "session", "flow", "model", "turn", "observability", "driving", "agent"]
 MAY_IMPORT = {room: set(CORE[:place]) for place, room in enumerate(CORE)} | {
     "store": {"errors", "session"},
     "channel": {"errors", "session"},
