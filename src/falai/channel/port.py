@@ -1,7 +1,7 @@
 """What every channel promises: plain data in and out, and which errors a host has to expect.
 
-What a customer sends comes in by `verify`, then `parse`; what the agent says goes out by `send`, one
-request to the vendor for each call. A channel runs no server and keeps nothing: whoever mounts it
+What a customer sends comes in by `verify`, then `parse`. What the agent says goes out by `split`, once,
+then `send`: one request to the vendor for each call. A channel runs no server and keeps nothing: whoever mounts it
 stores what `parse` gives, and a host repeats what `send` did not finish.
 """
 
@@ -50,7 +50,8 @@ class Incoming(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     `address` is where an answer goes. `id` is the vendor's, equal in every delivery of the same
     thing. `text` is what was written: a caption too, and the title of a `button` that was pressed,
     whose own id is `choice`. It is empty where there are only attachments. `at` is when, UTC.
-    `name` is what the customer is called there; `reply_to` the id of the message that is answered.
+    `name` is what the customer is called there, `user` the vendor's own id of the person, which stays
+    when the address changes; `reply_to` is the id of the message that is answered.
     """
 
     address: str
@@ -60,6 +61,7 @@ class Incoming(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     kind: Literal["text", "button", "attachment"] = "text"
     attachments: tuple[Attachment, ...] = ()
     name: str | None = None
+    user: str | None = None
     choice: str | None = None
     reply_to: str | None = None
 
@@ -186,13 +188,15 @@ class Channel(Protocol):
         """
         ...
 
-    def split(self, text: str) -> Sequence[str]:
-        """The text in as many pieces as it takes to send it, in order; at least one.
+    def split(self, out: Outgoing) -> Sequence[Outgoing]:
+        """The message as the messages that the vendor takes, in order; at least one.
 
-        Each piece is a message of its own, with its own idempotency key, so that what is repeated
-        after an error is never a piece that has arrived.
+        A text too long for one, or for the caption of its media, becomes several. The host does this
+        before it stores them, and gives each an idempotency key of its own: what is repeated after an
+        error is then never a piece that has arrived. Until it does, the first has the key of the whole,
+        and those behind it that key, `/` and their number from 2.
         """
-        return (text,)
+        return (out,)
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> None:  # noqa: ARG002  # for a subclass
         """Whether a request comes from the vendor. Names of headers count in any case.
@@ -214,6 +218,13 @@ class Channel(Protocol):
         Raises `BadSignatureError` when the question does not know the secret word, or there is none.
         """
         raise BadSignatureError(self.name, "this channel has no handshake")
+
+    def acknowledgement(self, headers: Mapping[str, str], body: bytes) -> bytes:  # noqa: ARG002  # likewise
+        """The JSON to answer a verified request with, once all of it is stored; empty: the status 200 says it all.
+
+        Raises nothing.
+        """
+        return b""
 
     async def aclose(self) -> None:
         """Closes the connections. The next `send` opens them again."""
