@@ -1,7 +1,7 @@
 """Drives one turn: performs what `turn/` asks for, and sends the answers back.
 
-All drivers of the house are this one. Who wants more than the plain answer, as a host that keeps
-the model's answers, makes a subclass and overrides `answer`.
+All drivers of the house are this one. Who does more at an effect, as a host that keeps what the
+model said before an action runs, makes a subclass and overrides `perform`.
 """
 
 from __future__ import annotations
@@ -48,16 +48,15 @@ class Drive:
     async def perform(self) -> None:
         """Performs the effect at hand, and goes on to the next."""
         try:
-            answer = await self.answer(self.effect)
+            answer = await self._answer()
         except Exception as error:  # noqa: BLE001  the turn decides what a failure means
             failure = error
             self._advance(lambda: self._phases.throw(failure))
         else:
             self._advance(lambda: self._phases.send(answer))
 
-    async def answer(self, effect: Effect | None) -> Any:
-        """What the turn is sent for an effect. Raises what the turn is to be thrown."""
-        match effect:
+    async def _answer(self) -> Any:
+        match self.effect:
             case Act() as act:
                 return await self._act(act)
             case UseTools() as use:
