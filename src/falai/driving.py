@@ -21,7 +21,7 @@ from falai.model.failures import classify
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
 from falai.model.tools import run_tools, use_tool
 from falai.observability import CallWork, TurnWork, Unwatched
-from falai.turn.effects import Act, Effect, Speak, Summarise, Understand, UseTools
+from falai.turn.effects import Act, Effect, Reached, Speak, Summarise, Understand, UseTools
 from falai.turn.given import Given
 from falai.turn.phases import turn_phases
 from falai.turn.result import ModelCall, TurnResult
@@ -38,6 +38,7 @@ class Drive:
         self, plan: AgentPlan, model: Model, clock: Callable[[], datetime], given: Given, turn: TurnWork
     ) -> None:
         self._model = model
+        self._listener = plan.listener
         self._calls = turn.calls
         self._turn = turn
         self._phases: Generator[Effect, Any, TurnResult] = turn_phases(plan, given, clock, turn.calls)
@@ -61,9 +62,11 @@ class Drive:
                 return await self._act(act)
             case UseTools() as use:
                 return await run_tools(use, self._use_tool)
+            case Reached() as reached if self._listener is not None:
+                return await self._listener(reached)
             case Summarise(request) | Understand(request) | Speak(request):
                 return await self._call(request)
-            case None:
+            case _:
                 return None
 
     async def stream(self, effect: Speak) -> AsyncGenerator[str, None]:

@@ -6,7 +6,7 @@ agent. Both are made once, by `Agent`, and never change. The turn and the prompt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -242,6 +242,12 @@ class AgentPlan:
     """What a flow must score to begin, or to take a message over (T-9.3). With 0 the best one begins, whatever its score."""
     switch_margin: float = 15
     """By how much a flow must beat the asker's to take the message over."""
+    listener: Callable[[Any], Awaitable[Any]] | None = None
+    """Of an agent with a layer on top of it: what acts at the moments of a turn (`falai.turn.effects.Reached`)."""
+    driven: frozenset[str] = frozenset()
+    """The flows whose steps and branches that layer judges."""
+    max_driven_steps: int = 50
+    """How many steps a run of such a flow may take in one turn."""
 
     @cached_property
     def asks_matter(self) -> bool:

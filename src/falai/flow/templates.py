@@ -17,7 +17,7 @@ from falai.flow.places import is_list, is_object
 from falai.session.dates import iso, to_ms
 from falai.session.jsontext import json_text, to_plain
 
-__all__ = ["Roots", "has_placeholder", "placeholders", "render", "render_deep", "roots"]
+__all__ = ["Fillable", "Roots", "has_placeholder", "placeholders", "render", "render_deep", "roots"]
 
 Roots = Mapping[str, Any]
 """What the first part of a path may pick (F-10.2); a root that was not given is not in it."""
@@ -37,6 +37,16 @@ _TIDYING = (
 )
 
 
+class Fillable(str):
+    """A text that fills itself; written, it has a placeholder, so that it counts as one that varies."""
+
+    __slots__ = ()
+
+    def fill(self, scope: Roots) -> str:  # noqa: ARG002  what those look at that fill in more
+        """The text for this moment; its own, where nobody says otherwise."""
+        return str(self)
+
+
 def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:  # the wire name
     """The roots of one place; `None` means that there is no such root (F-10.5)."""
     given = {"data": data, "context": context, "input": input}
@@ -45,6 +55,8 @@ def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:
 
 def render(template: str, scope: Roots) -> str:
     """The template with every placeholder that leads somewhere filled in (F-10.4, F-10.6)."""
+    if isinstance(template, Fillable):
+        return template.fill(scope)
     begin, gaps = _compiled(template)
     if not gaps:
         return template

@@ -81,6 +81,8 @@ class SpeakInput(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[Refused, ...]
     corrected: tuple[Corrected, ...] = ()
     acted: tuple[Acted, ...]
+    sentences: tuple[str, ...] = ()
+    """More of the guideline, as it is."""
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):

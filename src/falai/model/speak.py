@@ -56,7 +56,7 @@ def speak(plan: AgentPlan, given: SpeakInput) -> Generator[Speak | UseTools, Any
     """Phrases one reply in at most `max_tool_loops` + 1 rounds (M-9.10). A tool's text ends the rounds:
     the calls of that round run, then the text is the reply (D-48).
 
-    A failure of the provider ends in `Deferred`; only what is no `Exception`, as a cancellation,
+    A failure of the provider ends in `Deferred`, unless the agent has a listener; only what is no `Exception`, as a cancellation,
     goes out (M-10.4).
     """
     base = _request(plan, given, speak_task(plan, given))
@@ -68,7 +68,9 @@ def speak(plan: AgentPlan, given: SpeakInput) -> Generator[Speak | UseTools, Any
             reply: ModelReply = yield Speak(request)
             _read(reply, request.task, call)
             wanted = _wanted(reply) if request.tools else ()
-        except Exception as error:  # noqa: BLE001  # a provider may raise anything
+        except Exception as error:  # a provider may raise anything
+            if plan.listener is not None:
+                raise  # it goes out of the turn, which is dropped (D-97)
             return _failed(error, given, call)
         if not wanted:
             return _ended(call)

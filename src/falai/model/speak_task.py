@@ -32,7 +32,7 @@ def speak_task(plan: AgentPlan, given: SpeakInput) -> SpeakTask:
         flow=flow.name if flow else None,
         flow_description=written_line((flow and flow.flow.description) or "", scope),
         step_id=step.id if step else None,
-        guideline=_guideline(plan, given, scope),
+        guideline="\n".join(filter(None, (_guideline(plan, given, scope), *given.sentences))),
         fields=tuple(
             _field(plan, given, slug, key, scope) for slug, key in zip(pending, speak_keys(pending), strict=True)
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from falai.flow.definition import Branch, Collect, Prompt, To, Trigger
@@ -12,13 +12,14 @@ from falai.model.tasks import Corrected, Refused
 from falai.session.jsontext import json_equal
 from falai.session.keys import branch_id
 from falai.session.model import Run
+from falai.turn.effects import Effect, Reached
 from falai.turn.follow import follow
 from falai.turn.lines import key_of, kind_of, label, run_line, turn_line
 from falai.turn.start import start_run
 from falai.turn.state import Turn
 from falai.turn.understand import Offers
 
-__all__ = ["decide", "fire_branch", "write_values"]
+__all__ = ["decide", "decide_heard", "fire_branch", "write_values"]
 
 
 class _Route(NamedTuple):
@@ -30,14 +31,29 @@ def decide(turn: Turn, offers: Offers) -> None:
     """Applies what was judged, in the order of M-6.4. Nothing is executed here."""
     turn.phase = "decide"
     asker = turn.asking()
+    _send(turn, offers, asker)
+    write_values(turn, turn.judged.fields, "understand", offers.correctable)
+    _try_branches(turn, asker)
+
+
+def decide_heard(turn: Turn, offers: Offers) -> Generator[Effect, Any, None]:
+    """The same with a listener (D-95): the values come first, and it says whether the message goes anywhere."""
+    turn.phase = "decide"
+    write_values(turn, turn.judged.fields, "understand", offers.correctable)
+    if (yield Reached("judged", turn)):
+        asker = turn.asking()
+        _send(turn, offers, asker)
+        _try_branches(turn, asker)
+
+
+def _send(turn: Turn, offers: Offers, asker: Run | None) -> None:
+    """Sends the message to its flow, and starts what it mentions."""
     route = None if turn.floor_taken else _route(turn, offers, asker)
     _start_mentions(turn)
     if route is not None:
         _apply(turn, route)
     elif asker is not None and not turn.floor_taken:
         turn.floor = asker.id
-    write_values(turn, turn.judged.fields, "understand", offers.correctable)
-    _try_branches(turn, asker)
 
 
 # --- where the message goes ---------------------------------------------------------------------
@@ -93,7 +109,11 @@ def _start_mentions(turn: Turn) -> None:
     """Runs beside the conversation (T-9.4)."""
     for flow in turn.plan.flows.values():
         trigger = flow.mention
-        if trigger is None or (trigger.phrases and not turn.judged.mentions.get(flow.id)):
+        if (
+            trigger is None
+            or flow.id in turn.plan.driven
+            or (trigger.phrases and not turn.judged.mentions.get(flow.id))
+        ):
             continue
         values = turn.judged.extract.get(flow.id) if trigger.phrases else None
         payload = dict(values) if values else None
@@ -156,7 +176,7 @@ def fire_branch(turn: Turn, run: Run, judged: Mapping[str, bool]) -> None:
     """The first branch of the run's talk step that hits moves the run (T-9.11)."""
     flow = turn.flow_of(run)
     step = None if flow is None else flow.step(run.step_id)
-    if flow is None or not isinstance(step, Collect | Prompt):
+    if flow is None or flow.id in turn.plan.driven or not isinstance(step, Collect | Prompt):
         return
     for index, branch in enumerate(branches_of(step)):
         answer = judged.get(branch_id(run.id, step.id, index))

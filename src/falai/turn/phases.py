@@ -22,8 +22,8 @@ from falai.flow.plan import AgentPlan
 from falai.session.codec import session_to_wire
 from falai.session.inputs import Message
 from falai.session.jsontext import json_equal
-from falai.turn.decide import decide
-from falai.turn.effects import Effect
+from falai.turn.decide import decide, decide_heard
+from falai.turn.effects import Effect, Reached
 from falai.turn.given import Given
 from falai.turn.ingest import ingest
 from falai.turn.result import ModelCall, TurnResult
@@ -50,12 +50,21 @@ def turn_phases(
     ingest(turn)
     if not turn.ignored:
         if isinstance(turn.input, Message):
-            offers = yield from understand(turn, turn.input)
-            decide(turn, offers)
-        yield from run_phase(turn)
+            yield from _judge(turn, turn.input)
+        if not turn.halted:
+            yield from run_phase(turn)
         reply = yield from speak_phase(turn)
         yield from settle(turn, reply)
     return _result(turn, tuple(calls))
+
+
+def _judge(turn: Turn, message: Message) -> Generator[Effect, Any, None]:
+    if turn.plan.listener is None:
+        decide(turn, (yield from understand(turn, message)))
+        return
+    yield Reached("loaded", turn)
+    offers = yield from understand(turn, message)
+    yield from decide_heard(turn, offers)
 
 
 def _result(turn: Turn, calls: tuple[ModelCall, ...]) -> TurnResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from typing import Any
 
 from falai.flow.definition import OnAnyMessage, OnEvent, OnMention, OnMessage, OnSilence
@@ -11,12 +11,12 @@ from falai.flow.plan import FlowPlan
 from falai.session.model import Run
 from falai.turn.advance import end_run, enter
 from falai.turn.decide import fire_branch
-from falai.turn.effects import Effect
+from falai.turn.effects import Effect, Reached
 from falai.turn.follow import end_of_flow
 from falai.turn.state import Turn
 from falai.turn.steps import execute
 
-__all__ = ["drain", "resume", "run_phase"]
+__all__ = ["drain", "hand_down", "resume", "run_phase"]
 
 MAX_STEPS = 50
 _TRIGGERS = {
@@ -32,6 +32,11 @@ def run_phase(turn: Turn) -> Generator[Effect, Any, None]:
     turn.phase = "run"
     _take_back(turn)
     turn.queue = deque(turn.session.runs)
+    yield from hand_down(turn)
+
+
+def hand_down(turn: Turn) -> Generator[Effect, Any, None]:
+    """Moves the queued runs; then the suspended ones get the message, the latest first, until somebody answers."""
     yield from drain(turn)
     if not turn.is_message or turn.gate is not None:
         return
@@ -45,9 +50,9 @@ def run_phase(turn: Turn) -> Generator[Effect, Any, None]:
         yield from drain(turn)
 
 
-def resume(turn: Turn) -> Run | None:
+def resume(turn: Turn, barred: Collection[str] = ()) -> Run | None:
     """If nobody asks, the run that was suspended last asks again (T-13.5)."""
-    suspended = [run for run in turn.session.runs if run.status == "suspended"]
+    suspended = [run for run in turn.session.runs if run.status == "suspended" and run.flow_id not in barred]
     if turn.asking() is not None or not suspended:
         return None
     latest = max(enumerate(suspended), key=lambda at: (at[1].suspended_at or at[1].started_at, at[0]))[1]
@@ -57,7 +62,7 @@ def resume(turn: Turn) -> Run | None:
 
 def _take_back(turn: Turn) -> Run | None:
     """Resumes a run; its branches of code alone may move it (T-13.6)."""
-    back = resume(turn)
+    back = resume(turn, turn.barred)
     if back is not None and turn.is_message:
         fire_branch(turn, back, {})
     return back
@@ -96,14 +101,15 @@ def _go_on(turn: Turn, run: Run, flow: FlowPlan) -> Generator[Effect, Any, None]
             end_of_flow(turn, run, flow)
             return
         enter(run, flow.steps[0].id)
-    executed = 0
+    executed, driven = 0, flow.id in turn.plan.driven
+    limit = turn.plan.max_driven_steps if driven else MAX_STEPS
     while run.status == "running" and turn.is_live(run):
         step = flow.step(run.step_id)
-        if executed == MAX_STEPS:
+        if executed == limit:
             end_run(turn, run, "failed", "step-loop")
         elif step is None:
             end_run(turn, run, "skipped", "step-gone")
-        else:
+        elif not driven or (yield Reached("step", turn, run, resuming)):
             yield from execute(turn, run, flow, step, resuming=resuming)
         resuming, executed = False, executed + 1
 

@@ -12,7 +12,7 @@ from falai.model.inputs import Deferred, Spoken
 from falai.session import keys
 from falai.turn.advance import end_run, park, stay_at
 from falai.turn.decide import write_values
-from falai.turn.effects import Effect
+from falai.turn.effects import Effect, Reached
 from falai.turn.follow import begin, follow
 from falai.turn.lines import failed_attempts, key_of, kind_of, label, run_line, turn_line
 from falai.turn.run import drain, resume
@@ -33,6 +33,8 @@ def settle(turn: Turn, reply: Reply | None) -> Generator[Effect, Any, None]:
     if reply is not None:
         turn.spend(reply.outcome.llm_calls, reply.outcome.usage)
         _apply(turn, reply)
+        yield from drain(turn)
+    while turn.plan.listener is not None and (yield Reached("settled", turn)):
         yield from drain(turn)
     if turn.spoke:
         turn.session.last_assistant_at = turn.now
@@ -83,7 +85,10 @@ def _step_spoke(turn: Turn, talk: Talk, spoken: Spoken, *, answers_first: bool) 
         _stay_on(turn, talk, left)
     elif not left:
         report_given_up(turn, run, step)
-        _go_on(turn, talk, target_of(step.then))
+        if flow.id in turn.plan.driven:
+            turn.finished.append(run)
+        else:
+            _go_on(turn, talk, target_of(step.then))
 
 
 def _kind(spoken: Spoken) -> Literal["ai", "verbatim"]:

@@ -12,13 +12,16 @@ from falai.model.speak import speak
 from falai.model.tasks import Said
 from falai.session.inputs import Message
 from falai.session.model import Run
-from falai.turn.effects import Effect
+from falai.turn.effects import Cue, Effect, Reached
 from falai.turn.history import compacted_history
 from falai.turn.lines import failed_attempts, key_of, kind_of, run_line
+from falai.turn.run import hand_down
 from falai.turn.state import Talk, Turn
 from falai.turn.talk import pending, question_due, send_question
 
 __all__ = ["Reply", "speak_phase"]
+
+_UNCUED = Cue()
 
 
 class Reply:
@@ -37,9 +40,14 @@ def speak_phase(turn: Turn) -> Generator[Effect, Any, Reply | None]:
     """Lets the one speaker of this turn phrase its reply, if there is one (T-14.1 to T-14.6)."""
     if turn.gate is not None:
         return None
+    cue = _UNCUED if turn.plan.listener is None else (yield from _cue(turn))
+    if cue.silent:
+        return None
     talk = turn.talk
+    if cue.say is not None:
+        return Reply(talk, _verbatim(cue.say), answers_first=False)
     if talk is None:
-        return (yield from _idle(turn)) if _idle_speaks(turn) else None
+        return (yield from _idle(turn, cue)) if _idle_speaks(turn) else None
     if turn.is_message and any(run is not talk.run for run in turn.spoke_by):
         run_line(turn, talk.run, kind_of(talk.step), "skipped", "another-reply", key=key_of(talk.run))
         return None
@@ -47,7 +55,23 @@ def speak_phase(turn: Turn) -> Generator[Effect, Any, Reply | None]:
     if due and not _answers_first(turn, talk):
         send_question(turn, talk.run, talk.step)
         return None
-    return (yield from _reply(turn, talk, answers_first=due))
+    return (yield from _reply(turn, talk, cue, answers_first=due))
+
+
+def _cue(turn: Turn) -> Generator[Effect, Any, Cue]:
+    """What the listener says of the speaker; it may move runs, and then somebody else may speak."""
+    while (cue := (yield Reached("speaking", turn))).again:
+        yield from hand_down(turn)
+    return cue
+
+
+def _verbatim(text: str) -> Spoken:
+    return Spoken(message=text, values={}, data={}, llm_calls=0, usage=None, verbatim=True)
+
+
+def _ask(turn: Turn, given: SpeakInput) -> Generator[Effect, Any, Spoken | Deferred | None]:
+    outcome = yield from speak(turn.plan, given)
+    return outcome if turn.plan.listener is None else (yield Reached("spoken", turn, outcome=outcome))
 
 
 def _answers_first(turn: Turn, talk: Talk) -> bool:
@@ -59,17 +83,19 @@ def _is_retry(turn: Turn, talk: Talk) -> bool:
     return not turn.is_message and failed_attempts(talk.run, talk.step.id) > 0
 
 
-def _reply(turn: Turn, talk: Talk, *, answers_first: bool) -> Generator[Effect, Any, Reply]:
+def _reply(turn: Turn, talk: Talk, cue: Cue, *, answers_first: bool) -> Generator[Effect, Any, Reply | None]:
     run, flow, step = talk
     given = yield from _given(
         turn,
         talk,
+        cue,
         instructions=[*turn.plan.instructions, *(flow.flow.instructions or ()), *(step.instructions or ())],
         tools=step.tools if step.tools is not None else flow.flow.tools,
         pending=() if answers_first else pending(run, step, turn.session.data),
         fixed_after=turn.render(getattr(step, "question", None) or "", run) if answers_first else None,
     )
-    return Reply(talk, (yield from speak(turn.plan, given)), answers_first=answers_first)
+    outcome = yield from _ask(turn, given)
+    return None if outcome is None else Reply(talk, outcome, answers_first=answers_first)
 
 
 # --- the idle speaker ---------------------------------------------------------------------------
@@ -80,12 +106,15 @@ def _idle_speaks(turn: Turn) -> bool:
     return turn.is_message and turn.plan.idle is not None and turn.asking() is None and not turn.spoke_by
 
 
-def _idle(turn: Turn) -> Generator[Effect, Any, Reply]:
+def _idle(turn: Turn, cue: Cue) -> Generator[Effect, Any, Reply | None]:
     idle = turn.plan.idle
     assert idle is not None
     instructions = [*turn.plan.instructions, *idle.instructions]
-    given = yield from _given(turn, None, instructions=instructions, tools=idle.tools, pending=(), fixed_after=None)
-    return Reply(None, (yield from speak(turn.plan, given)), answers_first=False)
+    given = yield from _given(
+        turn, None, cue, instructions=instructions, tools=idle.tools, pending=(), fixed_after=None
+    )
+    outcome = yield from _ask(turn, given)
+    return None if outcome is None else Reply(None, outcome, answers_first=False)
 
 
 # --- what the speaker is told -------------------------------------------------------------------
@@ -94,6 +123,7 @@ def _idle(turn: Turn) -> Generator[Effect, Any, Reply]:
 def _given(
     turn: Turn,
     talk: Talk | None,
+    cue: Cue,
     *,
     instructions: Sequence[Any],
     tools: Sequence[str] | None,
@@ -101,6 +131,7 @@ def _given(
     fixed_after: str | None,
 ) -> Generator[Effect, Any, SpeakInput]:
     history = yield from compacted_history(turn)
+    instructions = instructions if cue.instructions is None else cue.instructions
     run = None if talk is None else talk.run
     return SpeakInput(
         run=run,
@@ -117,10 +148,11 @@ def _given(
         now_ms=turn.now_ms,
         said=tuple(Said(m.text, (m.media or {}).get("slug")) for m in turn.messages),
         instructions=_in_force(turn, run, cast(Sequence[Instruction], instructions)),
-        tools=_allowed(turn.plan.tools, tools),
+        tools=_allowed(turn.plan.tools, tools) if cue.tools is None else cue.tools,
         refused=tuple(turn.refused),
         corrected=tuple(turn.corrected),
         acted=tuple(turn.acted),
+        sentences=cue.sentences,
     )
 
 

@@ -48,7 +48,12 @@ class Talk(NamedTuple):
 
 
 class Turn:
-    """The state of one running turn. Attributes that are marks of T-3.2 have their names."""
+    """The state of one running turn. Attributes that are marks of T-3.2 have their names.
+
+    Three are for the plan's listener: the flows of `barred` are no candidates for this message and are not
+    resumed by it; in a `halted` turn no run is moved by the message; `finished` are the runs of driven flows whose talk
+    step has nothing left to ask after its reply.
+    """
 
     def __init__(self, plan: AgentPlan, given: Given, clock: Callable[[], datetime]) -> None:
         self.plan = plan
@@ -80,6 +85,9 @@ class Turn:
         self.judged = NOT_JUDGED
         self.speak_done = False
         self.queue: deque[Run] = deque()
+        self.barred: frozenset[str] = frozenset()
+        self.halted = False
+        self.finished: list[Run] = []
 
     def _start_gathering(self) -> None:
         self.messages: list[OutMessage] = []

@@ -124,7 +124,7 @@ def _run_on_floor(turn: Turn) -> Run | None:
 
 def _passes(turn: Turn, flow: FlowPlan, trigger: Any) -> bool:
     """Whether a message trigger could start its flow now (T-8.2, T-8.3)."""
-    if trigger is None or not turn.may_start(flow, trigger, "message", turn.trigger_key):
+    if trigger is None or flow.id in turn.barred or not turn.may_start(flow, trigger, "message", turn.trigger_key):
         return False
     return trigger.if_ is None or turn.holds(trigger.if_, turn.draft(flow, "message", turn.trigger_key))
 
@@ -132,6 +132,8 @@ def _passes(turn: Turn, flow: FlowPlan, trigger: Any) -> bool:
 def _may_be_mentioned(turn: Turn, flow: FlowPlan) -> bool:
     """T-8.6."""
     trigger = flow.mention
+    if flow.id in turn.barred:
+        return False
     return bool(trigger and trigger.phrases) and turn.may_start(flow, trigger, "mention", turn.trigger_key)
 
 
