@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from falai.session.jsontext import show
+from falai.session.jsontext import is_list, is_object, show
 
 __all__ = ["DAY", "Span", "is_days", "read_week"]
 
@@ -20,7 +20,7 @@ _HOW = "write HH:MM-HH:MM, such as 09:00-18:00, or 22:00-02:00 for a night, or 0
 
 def read_week(hours: object) -> tuple[tuple[Span, ...], ...]:
     """The spans of each day, Monday first. Raises ValueError when it is not understood or nothing is ever open."""
-    by_days: Mapping[object, object] = hours if isinstance(hours, Mapping) else {"mon-sun": hours}  # pyright: ignore[reportUnknownVariableType]  # whatever an author writes
+    by_days = hours if is_object(hours) else {"mon-sun": hours}
     week: list[tuple[Span, ...]] = [()] * 7
     named: set[int] = set()
     for days, spans in by_days.items():
@@ -53,8 +53,8 @@ def _days(name: object) -> Sequence[int]:
 def _texts(spans: object) -> Sequence[object]:
     if isinstance(spans, str):
         return (spans,)
-    if isinstance(spans, list | tuple):
-        return spans  # pyright: ignore[reportUnknownVariableType]  # its items are looked at one by one
+    if is_list(spans):
+        return spans
     raise ValueError(f"hours has {show(spans)}: {_HOW}")
 
 
