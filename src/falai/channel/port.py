@@ -1,8 +1,8 @@
 """What every channel promises: plain data in and out, and which errors a host has to expect.
 
-What a customer sends comes in by `verify`, then `parse`. What the agent says goes out by `split`, once,
-then `send`: one request to the vendor for each call. A channel runs no server and keeps nothing: whoever mounts it
-stores what `parse` gives, and a host repeats what `send` did not finish.
+What a customer sends comes in by `verify`, then `parse`. What the agent says goes out by `split`,
+once, then `send`: one request to the vendor for each call. A channel runs no server and keeps
+nothing: whoever mounts it stores what `parse` gives, and a host repeats what `send` did not finish.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     """What is no text: a file, by its `url` or by the vendor's `id` of it, or the `data` of what is none.
 
     `data` of a location: `latitude`, `longitude`, and `name` and `address` when known; of a contact:
-    `name`, `phone`; of a reaction: `emoji` (empty when it was taken back) and `message`, the id of
-    what it is about. Of `other`: `type`, the vendor's name of it.
+    `name` and `phones`; of a reaction: `emoji` (empty when it was taken back) and `message`, the id of
+    what it is about. Of `other`: `type`, the vendor's name of it, and its `content`.
     """
 
     kind: AttachmentKind
@@ -100,7 +100,8 @@ class Outgoing(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     `media` is a file, or the slug of a `say` step (F-8.21), which the channel looks up among those it
     was made with. With a `template`, text, media and buttons are not sent: `text` is what the
-    transcript shows. `idempotency_key` is the same in every repetition, and no other message's.
+    transcript shows, and what a channel without templates sends. `idempotency_key` is the same in
+    every repetition, and no other message's.
     """
 
     session: str
@@ -225,6 +226,13 @@ class Channel(Protocol):
         Raises nothing.
         """
         return b""
+
+    async def download(self, attachment: Attachment, *, limit: int = 20_000_000) -> bytes:  # noqa: ARG002  # likewise
+        """The bytes of a file that came in, at most `limit`; vendors keep them for some days.
+
+        Raises `ChannelError`, also for what is no file or is larger.
+        """
+        raise ChannelError(self.name, "this channel keeps no files", retryable=False)
 
     async def aclose(self) -> None:
         """Closes the connections. The next `send` opens them again."""
