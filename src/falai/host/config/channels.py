@@ -45,6 +45,12 @@ _KINDS: Final = {
         texts=("phone_number_id", "menu", "base_url"),
         secrets=("token", "app_secret", "verify_token"),
     ),
+    "telegram": _Kind(
+        made_by="falai.channel.telegram:TelegramChannel",
+        required=("token",),
+        texts=("base_url",),
+        secrets=("token", "webhook_secret"),
+    ),
 }
 
 

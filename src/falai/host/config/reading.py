@@ -43,7 +43,7 @@ class Config:
     log_format: str = "text"
     settings: Settings = field(default_factory=Settings)
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 def read_config(
@@ -70,10 +70,8 @@ def read_config(
 
 def _config(top: Section) -> Config:
     plain: dict[str, Any] = {name: top.text(name) for name in _PLAIN}
-    if plain["agent"] is None and "agent" not in top:
-        top.problem(
-            "agent", "no agent is named: write the module or file it is in, such as desk.py or shop.agents:sales"
-        )
+    if "agent" not in top:
+        top.problem("agent", "no agent is named: write its module or file, such as desk.py or shop.agents:sales")
     log = top.section("log")
     plain |= {"log_level": log.choice("level", _LEVELS), "log_format": log.choice("format", ("text", "json"))}
     log.done()
