@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from falai.channel.port import Attachment, Channel, ChannelError, Outgoing
 from falai.errors import words_of
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["HttpChannel", "Reply", "is_empty"]
 
 _SHORTEST: Final = 4  # a shorter word would take the letters out of the rest of an error
-_TELEGRAM: Final = re.compile(r"/bot[0-9]+:[\w-]+")
+_TELLING: Final = ("httpx2", "httpcore2.http11")
+"""Loggers of the library that tell the address, which may hold a token, or headers that may repeat it."""
+_ours: Final[ContextVar[bool]] = ContextVar("falai_channel_request", default=False)
+"""Whether a request of a channel is on its way: what the library logs of it is kept to itself."""
 
 
 class Reply(NamedTuple):
@@ -127,11 +131,14 @@ class HttpChannel(Channel):
     ) -> Reply | ChannelError:
         from httpx2 import InvalidURL, RequestError  # an extra
 
+        ours = _ours.set(True)
         try:
             async with self._open().stream(method, url, content=body, headers=headers) as response:
                 return await self._read(response, limit)
         except (RequestError, InvalidURL, ValueError) as error:  # ValueError: a header that is none
             return self._lost(error)
+        finally:
+            _ours.reset(ours)
 
     async def _read(self, response: Response, limit: int | None) -> Reply | ChannelError:
         received = bytearray()
@@ -162,7 +169,8 @@ class HttpChannel(Channel):
         if self._client is None:
             from httpx2 import AsyncClient  # an extra
 
-            logging.getLogger("httpx2").addFilter(_without_token)
+            for name in _TELLING:
+                logging.getLogger(name).addFilter(_is_not_ours)
             self._client = AsyncClient(timeout=self._timeout, follow_redirects=False)
         return self._client
 
@@ -172,9 +180,5 @@ def is_empty(out: Outgoing) -> bool:
     return not (out.text.strip() or out.media or out.buttons or out.template)
 
 
-def _without_token(record: logging.LogRecord) -> Literal[True]:
-    """The library logs each address, and that of a bot of Telegram holds its token."""
-    said = record.getMessage()
-    if _TELEGRAM.search(said):
-        record.msg, record.args = _TELEGRAM.sub("/bot[secret]", said), ()
-    return True
+def _is_not_ours(_: logging.LogRecord) -> bool:
+    return not _ours.get()
