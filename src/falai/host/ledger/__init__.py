@@ -10,7 +10,7 @@ few words in which the databases differ; `migrations` are the tables. The works,
                 put_off(job, not_before) -> bool            no failure (a window is closed); all but messages let others pass
                 set_aside(job, error, *, now_ms) -> bool
     committing  commit(job, done, *, now_ms) -> Committed
-    waking      due_wakes(agent, *, now_ms, limit, max_late=None, tenant=None) -> tuple[Place, ...]
+    waking      due_wakes(agent, *, now_ms, limit, max_late=None) -> tuple[Place, ...]
                 next_due(agent) -> int | None
     ready       ready_places(agent, *, now_ms, limit) -> tuple[Place, ...]
                 next_not_before(agent, *, now_ms) -> int | None
@@ -20,12 +20,12 @@ few words in which the databases differ; `migrations` are the tables. The works,
                 sent(message, *, now_ms, provider_id) -> bool
                 send_later(message, error, due_at) -> bool
                 send_failed(message, error, *, now_ms) -> bool
-                receipt(agent, *, channel, provider_id, status, error, at) -> Place | None
+                receipt(agent, *, channel, provider_id, status, error=None, key=None, at) -> Place | None
     gating      hold(place, gate, *, now_ms) -> int     withholds what is not sent, and says how much
-                release(place, *, now_ms) -> bool
+                release(place) -> bool
                 opt_out(place, *, now_ms), opt_in(place), opted_out(place) -> bool
     dead        dead(agent, *, limit, tenant=None, session=None) -> tuple[DeadRow, ...]
-                retry_dead(row, *, now_ms) -> bool, drop_dead(row) -> bool
+                retry_dead(row, *, now_ms) -> bool, drop_dead(row, *, now_ms) -> bool
     looking     session(place) -> SessionRow | None
                 sessions(agent, *, tenant, after=None, limit) -> tuple[SessionRow, ...]
                 sessions_of(agent, *, tenant, customer) -> tuple[str, ...]

@@ -29,7 +29,7 @@ Row = Sequence[Any]
 class Statement(NamedTuple):
     """SQL with `?` for its parameters, and the words in braces that `dialect` gives for each database.
 
-    With `many`, `params` is a sequence of parameter rows; the statement is carried out for each, and
+    It gives rows if it begins with SELECT or has a RETURNING. With `many`, `params` is a sequence of parameter rows; the statement is carried out for each, and
     gives no rows.
     """
 
@@ -186,10 +186,14 @@ class LiveRun(Struct, frozen=True, order=True):
 
 
 class Reply(Struct, frozen=True):
-    """A message to send: `body` is for the one who sends, `after_ms` the pause after the one before it."""
+    """A message to send: `body` is for the one who sends, `after_ms` the pause after the one before it.
+
+    One `by_person` is sent whatever the gate does; the assistant's are withheld when it closes.
+    """
 
     body: str
     after_ms: int = 0
+    by_person: bool = False
 
 
 class TranscriptLine(Struct, frozen=True):
@@ -251,6 +255,8 @@ class OutMessage(Struct, frozen=True):
     """The next message of a place. It may be sent from `due_at` on; `key` is its idempotency key."""
 
     place: Place
+    revision: int
+    position: int
     key: str
     body: str
     due_at: int

@@ -1,0 +1,138 @@
+"""The next input of a place, with everything that a turn needs; and what becomes of one that cannot be played now.
+
+Inputs are played in the order in which they came. One that failed, and a message in any case, holds up
+what came after it until its time has come; one that was put off lets the others pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from falai.host.ledger.port import Gate, InputRow, Job, Place, Row, Statement, TranscriptRow, Undo, Work
+
+__all__ = ["next_job", "note_answers", "put_off", "set_aside", "try_later"]
+
+_LONGEST_BURST = 50
+
+_INPUTS = """
+    SELECT key, kind, body, attachments, received_at, pause_until, not_before, attempts
+    FROM falai_inbox
+    WHERE tenant = ? AND agent = ? AND session = ? AND state = 'new'
+        AND (not_before <= ? OR attempts > 0 OR kind IN ('message', 'human'))
+    ORDER BY seq LIMIT ?"""
+_SESSION = """
+    SELECT revision, version, blob, epoch, gate_reason, gate_understand, gate_skip, customer, channel, address,
+        EXISTS (SELECT 1 FROM falai_optouts o WHERE o.tenant = s.tenant AND o.agent = s.agent
+            AND o.whose = 'session' AND o.id = s.session)
+        OR EXISTS (SELECT 1 FROM falai_optouts o WHERE o.tenant = s.tenant AND o.agent = s.agent
+            AND o.whose = 'customer' AND o.id = s.customer)
+    FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session = ?"""
+_HISTORY = """
+    SELECT seq, role, text, at, id, data FROM falai_transcript
+    WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0 ORDER BY seq DESC LIMIT ?"""
+_JOURNAL = """
+    SELECT name, position, answer FROM falai_journal WHERE tenant = ? AND agent = ? AND session = ? AND input = ?"""
+_OTHERS = """
+    SELECT s.session FROM falai_sessions s WHERE s.tenant = ? AND s.agent = ? AND s.session <> ? AND s.customer =
+        (SELECT t.customer FROM falai_sessions t WHERE t.tenant = ? AND t.agent = ? AND t.session = ?)"""
+_HELD = f"SELECT key, at FROM falai_claims WHERE tenant = ? AND agent = ? AND session IN ({_OTHERS})"  # noqa: S608 - fixed
+_ACTIVE = f"SELECT flow, anchor FROM falai_live_runs WHERE tenant = ? AND agent = ? AND session IN ({_OTHERS})"  # noqa: S608 - likewise
+
+_STILL_ITS_TURN = """
+    SELECT 1 FROM falai_sessions WHERE tenant = ? AND agent = ? AND session = ? AND revision = ?
+        AND EXISTS (SELECT 1 FROM falai_inbox WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new')"""
+_NOTE = """
+    INSERT INTO falai_journal (tenant, agent, session, input, name, position, answer) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, agent, session, input, name, position) DO NOTHING RETURNING name"""
+_TRY_LATER = """
+    UPDATE falai_inbox SET attempts = attempts + 1, error = ?, not_before = ?
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
+_PUT_OFF = """
+    UPDATE falai_inbox SET not_before = ?
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
+_SET_ASIDE = """
+    UPDATE falai_inbox SET state = 'dead', attempts = attempts + 1, error = ?, settled_at = ?
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
+
+
+def next_job(place: Place, *, now_ms: int, history_items: int) -> Work[Job | None]:
+    """The next input of the place, or burst of messages; None when nothing is to be played now.
+
+    Messages make a burst when each came before the pause of the one before it was over. A burst is
+    played when its last pause is over, or when it has 50 messages.
+    """
+    who = (place.tenant, place.agent, place.session)
+    (found,) = yield (Statement(_INPUTS, (*who, now_ms, _LONGEST_BURST)),)
+    burst = _burst(found)
+    if not burst or (len(burst) < _LONGEST_BURST and any(row[6] > now_ms for row in burst)) or found[0][6] > now_ms:
+        return None
+    inputs = tuple(InputRow(row[0], row[1], row[2], row[3], row[4]) for row in burst)
+    sessions, lines, answers, held, active = yield (
+        Statement(_SESSION, who),
+        Statement(_HISTORY, (*who, history_items)),
+        Statement(_JOURNAL, (*who, inputs[0].key)),
+        Statement(_HELD, (place.tenant, place.agent, *who, *who)),
+        Statement(_ACTIVE, (place.tenant, place.agent, *who, *who)),
+    )
+    revision, version, blob, epoch, reason, understand, skip, customer, channel, address, opted_out = sessions[0]
+    return Job(
+        place=place,
+        inputs=inputs,
+        revision=revision,
+        version=version,
+        blob=blob,
+        gate=Gate(epoch, reason, bool(understand), bool(skip)),
+        opted_out=bool(opted_out),
+        customer=customer,
+        channel=channel,
+        address=address,
+        history=tuple(TranscriptRow(*line) for line in reversed(lines)),
+        held={row[0]: row[1] for row in held},
+        active=tuple(f"{flow}:{anchor}" for flow, anchor in active),
+        journal={(name, position): answer for name, position, answer in answers},
+        attempts=burst[0][7],
+    )
+
+
+def _burst(found: Sequence[Row]) -> Sequence[Row]:
+    size = min(1, len(found))
+    if found and found[0][1] == "message":
+        while size < len(found) and found[size][1] == "message" and found[size][4] < found[size - 1][5]:
+            size += 1
+    return found[:size]
+
+
+def note_answers(job: Job, answers: Mapping[tuple[str, int], str]) -> Work[bool]:
+    """Keeps what the model answered, by name and position, so that a repetition makes the same choices.
+
+    False, and nothing is kept, when the turn can no longer count, or another worker noted first: what
+    follows from the answers must not be done then, and the job is to be taken anew.
+    """
+    who = _who(job)
+    rows = yield (
+        Statement(_STILL_ITS_TURN, (*who, job.revision, *who, job.key)),
+        *(Statement(_NOTE, (*who, job.key, name, at, text)) for (name, at), text in answers.items()),
+    )
+    if not all(rows):
+        raise Undo(False)
+    return True
+
+
+def try_later(job: Job, error: str, not_before: int) -> Work[bool]:
+    """Counts a failed attempt; the input and what came after it wait. False: it no longer waits to be played."""
+    return (yield (Statement(_TRY_LATER, (error, not_before, *_who(job), job.key)),))[0] != []
+
+
+def put_off(job: Job, not_before: int) -> Work[bool]:
+    """Lets the input wait without a failure; unless it is a message, others pass it meanwhile."""
+    return (yield (Statement(_PUT_OFF, (not_before, *_who(job), job.key)),))[0] != []
+
+
+def set_aside(job: Job, error: str, *, now_ms: int) -> Work[bool]:
+    """Takes all inputs of the job out of the way; `retry_dead` brings them back, with their journal."""
+    rows = yield tuple(Statement(_SET_ASIDE, (error, now_ms, *_who(job), row.key)) for row in job.inputs)
+    return any(rows)
+
+
+def _who(job: Job) -> tuple[str, str, str]:
+    return job.place.tenant, job.place.agent, job.place.session
