@@ -10,3 +10,45 @@ what was neither never leaves the host (B-16, B-17). The parts, one file each:
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from falai.host.callables import Turning
+    from falai.host.errors import HostBusyError, HostError, OverloadedError, SetAsideError
+    from falai.host.gating import hand_over
+    from falai.host.host import Host
+    from falai.host.looking import Look, Status
+    from falai.host.receiving import Received
+    from falai.host.settings import Keep, Settings
+    from falai.host.windows import SendingWindow, Windows
+
+__all__ = [
+    "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Received", "SendingWindow",
+    "SetAsideError", "Settings", "Status", "Turning", "Windows", "hand_over",
+]  # fmt: skip
+
+# The files below import their package: names are looked up when they are asked for.
+_HOMES = {
+    "Host": "falai.host.host",
+    "HostBusyError": "falai.host.errors",
+    "HostError": "falai.host.errors",
+    "Keep": "falai.host.settings",
+    "Look": "falai.host.looking",
+    "OverloadedError": "falai.host.errors",
+    "Received": "falai.host.receiving",
+    "SendingWindow": "falai.host.windows",
+    "SetAsideError": "falai.host.errors",
+    "Settings": "falai.host.settings",
+    "Status": "falai.host.looking",
+    "Turning": "falai.host.callables",
+    "Windows": "falai.host.windows",
+    "hand_over": "falai.host.gating",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

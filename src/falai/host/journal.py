@@ -65,7 +65,9 @@ class JournaledModel:
 class JournaledDrive(Drive):
     """The driver of a host: keeps the fresh answers of the journal before anything is done because of them."""
 
-    def __init__(self, *turn: Any, journal: JournaledModel, keep: Callable[[Sequence[Answer]], Awaitable[None]]) -> None:
+    def __init__(
+        self, *turn: Any, journal: JournaledModel, keep: Callable[[Sequence[Answer]], Awaitable[None]]
+    ) -> None:
         self._journal = journal
         self._keep = keep
         super().__init__(*turn)

@@ -1,0 +1,101 @@
+"""Out of the outbox, to the customer: the messages of a place in order, each until it is sent or set aside.
+
+A message is sent at least once: the process may end between the channel's word and the ledger's. It
+carries the same idempotency key each time, by which a channel that can tells a repetition.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+import msgspec
+
+from falai.channel.port import Channel, ChannelError, Outgoing, Sent
+from falai.errors import words_of
+from falai.flow.durations import parse_duration
+from falai.host.ledger.port import OutMessage, Place
+from falai.host.ledger.sending import next_message, send_failed, send_later, sent
+from falai.host.retrying import pause_of_message
+from falai.host.setup import Setup
+from falai.host.signals import Signals
+from falai.log import line
+from falai.model.redaction import without_secrets
+
+__all__ = ["Deliveries"]
+
+_LOG: Final = logging.getLogger("falai.host")
+
+
+class Deliveries:
+    """Sends what waits in the outbox of a place."""
+
+    def __init__(self, setup: Setup, signals: Signals) -> None:
+        self._setup = setup
+        self._signals = signals
+
+    async def deliver(self, place: Place) -> bool:
+        """Sends the next message of a place if it is due; whether there may be more. Raises what the ledger raises."""
+        message = await self._setup.ledger.run(next_message(place))
+        if message is None:
+            return False
+        if message.due_at > self._setup.now_ms():
+            self._signals.due("message", message.due_at)
+            return False
+        await self._setup.checkpoint("sending")
+        try:
+            taken = await self._send(message)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the message is still there
+            return await self._failed(message, error)
+        await self._setup.checkpoint("sent")
+        await self._setup.ledger.run(sent(message, now_ms=self._setup.now_ms(), provider_id=taken.provider_id))
+        return True
+
+    async def _send(self, message: OutMessage) -> Sent:
+        channel = self._channel(message)
+        if channel is None:  # whoever looks at the transcript has it
+            return Sent()
+        async with asyncio.timeout(parse_duration(self._setup.settings.send_limit) / 1000):
+            return await channel.send(_outgoing(message))
+
+    def _channel(self, message: OutMessage) -> Channel | None:
+        if not self._setup.channels:
+            return None
+        if (channel := self._setup.channel(message.channel)) is not None:
+            return channel
+        known = ", ".join(sorted(self._setup.channels))
+        raise ChannelError(
+            message.channel or "(none)",
+            f"the host has no such channel; it has {known}. Name one of them when you receive for this session",
+            retryable=False,
+        )
+
+    async def _failed(self, message: OutMessage, error: Exception) -> bool:
+        """A message that is tried again holds up those behind it; one that is set aside does not."""
+        why = without_secrets(f"{type(error).__name__}: {words_of(error)}")[:2000]
+        pause = pause_of_message(error, attempts=message.attempts, settings=self._setup.settings)
+        _tell_failed(message, error, pause)
+        now = self._setup.now_ms()
+        if pause is None:
+            await self._setup.ledger.run(send_failed(message, why, now_ms=now))
+            return True
+        await self._setup.ledger.run(send_later(message, why, now + pause))
+        self._signals.due("message", now + pause)
+        return False
+
+
+def _outgoing(message: OutMessage) -> Outgoing:
+    letter = msgspec.json.decode(message.body, type=Outgoing)
+    address = message.address or message.place.session
+    return msgspec.structs.replace(letter, idempotency_key=message.key, address=address)
+
+
+def _tell_failed(message: OutMessage, error: Exception, pause: int | None) -> None:
+    kind, session = type(error).__name__, message.place.session
+    if pause is None:
+        extra = line("message.set_aside", session=session, error=kind)
+        _LOG.error("a message could not be sent and is set aside: %s", kind, extra=extra)
+    else:
+        extra = line("message.failed", session=session, error=kind, ms=pause)
+        _LOG.warning("a message was not sent and is tried again in %d ms: %s", pause, kind, extra=extra)

@@ -1,0 +1,167 @@
+"""Which session is next: one task for a place at a time, a bounded number of tasks, in a fair order.
+
+A lane knows places that have something to do, not what: the ledger knows that. So a lane may forget:
+what finds no room is found again by `refill`, which asks the ledger. Memory is bounded by what is in
+flight and a queue of fixed length. Places where somebody waits for an answer go before the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol
+
+from falai.host.ledger.port import Place
+from falai.host.trouble import tell_trouble
+
+__all__ = ["Dispatcher", "Lane"]
+
+_PAUSE_S: Final = 1.0  # after the ledger itself failed
+
+
+class Dispatcher(Protocol):
+    """What a host needs of whatever hands out its work: the lane below, or a job queue in its place.
+
+    It calls `work(place)` for every place that was said to be ready, never twice at once for the same.
+    """
+
+    def ready(self, place: Place, *, urgent: bool = False) -> None:
+        """Something is to be done for a place; `urgent` when a person waits for it."""
+        ...
+
+    def refill(self) -> None:
+        """Places may have become ready that nobody named: look in the ledger."""
+        ...
+
+    async def run(self) -> None:
+        """Hands out work until it is cancelled."""
+        ...
+
+    async def idle(self) -> None:
+        """Returns when no work is at hand and none is being done."""
+        ...
+
+    async def stop(self, grace_s: float) -> None:
+        """Begins nothing new, waits that long for what was begun, and gives back the rest (by cancelling it)."""
+        ...
+
+
+class Lane:
+    """The embedded dispatcher.
+
+    `work` does one piece and says whether there may be more; `look` gives ready places of the ledger, at
+    most so many. What `work` raises is logged, and the place is looked at again after a pause.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Place], Awaitable[bool]],
+        look: Callable[[int], Awaitable[Sequence[Place]]],
+        *,
+        at_once: int,
+        queue: int,
+    ) -> None:
+        self._work = work
+        self._look = look
+        self._at_once = at_once
+        self._room = queue
+        self._urgent: dict[Place, None] = {}
+        self._calm: dict[Place, None] = {}
+        self._running: dict[Place, asyncio.Task[None]] = {}
+        self._again: dict[Place, bool] = {}
+        self._unseen = True
+        self._looking = False
+        self._stopped = False
+        self._changed = asyncio.Event()
+        self._quiet = asyncio.Event()
+
+    @property
+    def in_flight(self) -> int:
+        """How many places are being worked on."""
+        return len(self._running)
+
+    def ready(self, place: Place, *, urgent: bool = False) -> None:
+        if place in self._running:
+            self._again[place] = urgent or self._again.get(place, False)
+            return
+        if place in self._urgent or (place in self._calm and not urgent):
+            return
+        self._calm.pop(place, None)
+        if len(self._urgent) + len(self._calm) >= self._room:
+            self._unseen = True
+        else:
+            (self._urgent if urgent else self._calm)[place] = None
+        self._touch()
+
+    def refill(self) -> None:
+        self._unseen = True
+        self._touch()
+
+    async def run(self) -> None:
+        self._touch()
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if self._unseen and not self._urgent and not self._calm:
+                await self._look_again()
+            while (self._urgent or self._calm) and len(self._running) < self._at_once and not self._stopped:
+                self._begin(next(iter(self._urgent or self._calm)))
+            self._tell()
+
+    async def idle(self) -> None:
+        while not self._is_idle():
+            self._quiet.clear()
+            await self._quiet.wait()
+
+    async def stop(self, grace_s: float) -> None:
+        self._stopped = True
+        if tasks := list(self._running.values()):
+            await asyncio.wait(tasks, timeout=grace_s)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, place: Place) -> None:
+        self._urgent.pop(place, None)
+        self._calm.pop(place, None)
+        self._running[place] = asyncio.create_task(self._one(place))
+
+    async def _one(self, place: Place) -> None:
+        try:
+            more = await self._work(place)
+        except Exception as error:  # noqa: BLE001  # nothing is lost: the ledger still has what was to be done
+            tell_trouble("work on a session", error, place.session)
+            await asyncio.sleep(_PAUSE_S)
+            more = True
+        finally:
+            del self._running[place]
+            again = self._again.pop(place, None)
+            self._touch()
+        if more or again is not None:
+            self.ready(place, urgent=bool(again))
+
+    async def _look_again(self) -> None:
+        self._unseen, self._looking = False, True
+        try:
+            places = await self._look(self._room)
+        except Exception as error:  # noqa: BLE001  # likewise
+            tell_trouble("look for sessions", error)
+            await asyncio.sleep(_PAUSE_S)
+            self.refill()
+        else:
+            for place in places:
+                self.ready(place)
+            self._unseen = self._unseen or len(places) >= self._room
+        finally:
+            self._looking = False
+
+    def _is_idle(self) -> bool:
+        return not (self._running or self._urgent or self._calm or self._unseen or self._looking)
+
+    def _touch(self) -> None:
+        self._changed.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._is_idle():
+            self._quiet.set()

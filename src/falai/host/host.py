@@ -1,0 +1,355 @@
+"""The host of an agent: what a program calls. What happens with it is in the parts (see the package)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from types import TracebackType
+from typing import Any, Generic, Literal, Self, TypeVar
+
+from falai.agent import Agent
+from falai.channel.port import Attachment, Channel, Incoming, Receipt
+from falai.flow.durations import parse_duration
+from falai.host import people
+from falai.host.callables import Callables, Turning
+from falai.host.engine import Engine
+from falai.host.errors import OverloadedError
+from falai.host.ledger import dead as set_aside
+from falai.host.ledger import erasing, gating, looking, sending
+from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Limits, Place
+from falai.host.ledger.taking import take_in
+from falai.host.looking import Look, Status, look_at
+from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person
+from falai.host.saving import person_says
+from falai.host.settings import Settings
+from falai.host.setup import Setup
+from falai.session.dates import iso, to_ms
+from falai.session.inputs import Anchor, Claims, Event, Message, Silenced, Start
+from falai.turn.result import OutMessage
+
+__all__ = ["Host"]
+
+C = TypeVar("C")
+T = TypeVar("T")
+Asked = Callable[[Turning], T | Awaitable[T]]
+_LATER_MS = {"session": 1_000, "host": 5_000}
+
+
+class Host(Generic[C]):
+    """Plays an agent's conversations: takes inputs in, plays their turns, sends what comes of them, keeps time.
+
+    It works while it is a context manager (`async with host:`). `store` is a file of SQLite, which one
+    process at a time may host, a `postgresql://` URL, or a `Ledger`. `channel` is the way to customers,
+    or several by name; without one, messages are kept for whoever looks (`ask`, `look`). `context`,
+    `anchors`, `claims`, `gate` and `history` are functions of a `Turning` that say what a turn is given
+    (`Callables`). `clock` is the agent's, if none is given.
+
+    What is promised: an input that was taken in is played, once in effect, in the order of its session;
+    what a turn says is sent only if the turn counts, in order, at least once, under an idempotency key;
+    an action sees the same key and the same choices of the model on every repetition.
+    """
+
+    def __init__(
+        self,
+        agent: Agent[C],
+        store: str | PathLike[str] | Ledger = "falai.db",
+        *,
+        channel: Channel | Mapping[str, Channel] | None = None,
+        context: Asked[C] | None = None,
+        anchors: Asked[Mapping[str, Anchor]] | None = None,
+        claims: Asked[Claims] | None = None,
+        gate: Asked[Silenced | str | None] | None = None,
+        history: Asked[Sequence[Mapping[str, Any]]] | None = None,
+        settings: Settings | None = None,
+        tenant: str = "default",
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._setup = Setup(
+            agent=agent,
+            ledger=_ledger(store),
+            channels=_channels(channel),
+            callables=Callables(context=context, anchors=anchors, claims=claims, gate=gate, history=history),
+            settings=settings or Settings(),
+            tenant=tenant,
+            clock=clock or agent.clock,
+            checkpoint=self.checkpoint,
+        )
+        self._engine: Engine | None = None
+
+    async def __aenter__(self) -> Self:
+        """Opens the store and begins to work. Raises `HostBusyError` when another process hosts it."""
+        await self._setup.ledger.open()
+        self._engine = Engine(self._setup)
+        self._engine.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Finishes what was begun, within `settings.grace`, and gives back the rest."""
+        engine, self._engine = self._running, None
+        try:
+            await engine.stop()
+        finally:
+            for channel in self._setup.channels.values():
+                await channel.aclose()
+            await self._setup.ledger.close()
+
+    # --- in ---------------------------------------------------------------------------------------
+
+    async def receive(
+        self,
+        session_id: str,
+        input: Message | Event | Start | str,
+        *,
+        customer: str | None = None,
+        channel: str | None = None,
+        address: str | None = None,
+        attachments: Sequence[Attachment] = (),
+        tenant: str | None = None,
+    ) -> Received:
+        """Takes in a message, an event or a start; it is durable when this returns.
+
+        A message's `id`, an event's and a start's `key` names it within the session: one that comes
+        again is dropped for good. `customer`, `channel` and `address` are noted on the session. Raises
+        `ValueError` for what is no input, `OverloadedError` when too many wait, and what the store raises.
+        """
+        whose = Whose(customer=customer, channel=channel, address=address)
+        place, arrival = self._arrival(session_id, input, whose, attachments, tenant)
+        return await self._take(place, arrival)
+
+    async def ask(
+        self,
+        session_id: str,
+        input: Message | Event | Start | str,
+        *,
+        timeout: float = 60.0,  # noqa: ASYNC109 - it is how long to wait for another task's work
+        customer: str | None = None,
+        channel: str | None = None,
+        address: str | None = None,
+        attachments: Sequence[Attachment] = (),
+        tenant: str | None = None,
+    ) -> tuple[OutMessage, ...]:
+        """Receives, waits for the turn in this process, and gives what it said; nothing for an input that had its turn.
+
+        Raises as `receive`, `TimeoutError` after so many seconds (the input is played all the same), and
+        `SetAsideError` when it failed for good.
+        """
+        whose = Whose(customer=customer, channel=channel, address=address)
+        place, arrival = self._arrival(session_id, input, whose, attachments, tenant)
+        with self._running.waiters.expecting(place, arrival.key) as said:
+            received = await self._take(place, arrival)
+            if not received.new and not said.done() and not await self._is_waiting(place, arrival.key):
+                return said.result() if said.done() else ()
+            async with asyncio.timeout(timeout):
+                return await said
+
+    async def take(
+        self, channel: str, headers: Mapping[str, str], body: bytes, *, tenant: str | None = None
+    ) -> tuple[Received, ...]:
+        """Takes in a request of a channel's vendor: its messages, each in the session `channel:address`, and receipts.
+
+        Raises `KeyError` for a channel that the host does not have, `BadSignatureError` and `BadPayloadError`
+        as the channel, and as `receive`; the vendor sends it again then, and what is known is dropped.
+        """
+        way = self._setup.channels[channel]
+        way.verify(headers, body)
+        received: list[Received] = []
+        for item in way.parse(headers, body):
+            if isinstance(item, Receipt):
+                await self._note(channel, item)
+            else:
+                received.append(await self._incoming(channel, item, tenant))
+        return tuple(received)
+
+    # --- people -----------------------------------------------------------------------------------
+
+    async def hold(
+        self,
+        session_id: str,
+        reason: str = "held",
+        *,
+        understand: bool = False,
+        skip: bool = False,
+        tenant: str | None = None,
+    ) -> None:
+        """Closes the gate: the assistant is silent until `release` (T-17), and what it has under way is not sent."""
+        gate = Gate(reason=reason, understand=understand, skip=skip)
+        work = gating.hold(self._place(session_id, tenant), gate, now_ms=self._setup.now_ms())
+        await self._ledger.run(work)
+
+    async def release(self, session_id: str, *, tenant: str | None = None) -> bool:
+        """Opens the gate; whether it was closed. With the customer's next message, a question that is open is put again."""
+        return await self._ledger.run(gating.release(self._place(session_id, tenant)))
+
+    async def human_message(
+        self, session_id: str, text: str, *, id: str, by: str | None = None, tenant: str | None = None
+    ) -> Received:
+        """Sends what a person of the team wrote, and closes the gate if it is open; a known `id` is dropped."""
+        place, now = self._place(session_id, tenant), self._setup.now_ms()
+        row = await self._ledger.run(looking.session(place))
+        channel = self._setup.channel(row.channel if row else None)
+        done = person_says(session_id, text, channel, by=by, now_ms=now)
+        arrival, reason = arrival_of_person(text, id, by), by or "a person answers"
+        new = await self._ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
+        self._running.deliveries.ready(place, urgent=True)
+        return Received(arrival.key, new)
+
+    # --- to look at -------------------------------------------------------------------------------
+
+    async def look(self, session_id: str, *, limit: int = 100, tenant: str | None = None) -> Look | None:
+        """A session as it stands; `None` when nothing ever came in for it."""
+        return await self._ledger.run(look_at(self._place(session_id, tenant), limit=limit))
+
+    async def status(self) -> Status:
+        """How much waits, and how much is at work."""
+        engine = self._running
+        found = await self._ledger.run(looking.counts(self._setup.name, now_ms=self._setup.now_ms()))
+        return Status(
+            inputs=found.inputs,
+            oldest=found.oldest,
+            messages=found.messages,
+            wakes_due=found.wakes_due,
+            dead=found.dead,
+            turns=engine.turns.in_flight,
+            deliveries=engine.deliveries.in_flight,
+        )
+
+    async def dead(
+        self, session_id: str | None = None, *, limit: int = 100, tenant: str | None = None
+    ) -> tuple[DeadRow, ...]:
+        """What was set aside, the oldest first: inputs that failed, messages that could not be sent."""
+        whose = tenant if session_id is None else tenant or self._setup.tenant
+        return await self._ledger.run(set_aside.dead(self._setup.name, tenant=whose, session=session_id, limit=limit))
+
+    async def retry(self, row: DeadRow) -> bool:
+        """Tries it again, from where it stood; whether it was still set aside."""
+        found = await self._ledger.run(set_aside.retry_dead(row, now_ms=self._setup.now_ms()))
+        lane = self._running.turns if row.what == "input" else self._running.deliveries
+        lane.ready(row.place)
+        return found
+
+    async def drop(self, row: DeadRow) -> bool:
+        """Lets it go for good; whether it was still set aside."""
+        return await self._ledger.run(set_aside.drop_dead(row, now_ms=self._setup.now_ms()))
+
+    # --- to forget --------------------------------------------------------------------------------
+
+    async def erase(self, session_id: str, *, tenant: str | None = None) -> bool:
+        """Erases all that is kept of a session, in every table; a turn that is under way will not count."""
+        return await self._ledger.run(erasing.erase(self._place(session_id, tenant)))
+
+    async def erase_customer(self, customer: str, *, tenant: str | None = None) -> tuple[str, ...]:
+        """Erases all sessions of a customer; gives their ids."""
+        whose = tenant or self._setup.tenant
+        return await self._ledger.run(erasing.erase_customer(self._setup.name, tenant=whose, customer=customer))
+
+    async def sweep(self) -> None:
+        """Forgets now what `settings.keep` no longer keeps; a host does so each minute."""
+        await self._running.sweep()
+
+    # --- for tests and shutdowns ------------------------------------------------------------------
+
+    async def drained(self) -> None:
+        """Returns when nothing is left to be done at the clock's now."""
+        await self._running.drained()
+
+    async def checkpoint(self, name: str) -> None:
+        """Called between any two steps: a seam for tests of faults, which override it. It does nothing.
+
+        `received`, `taken` (a job was read), `performed` (a call or an action of a turn), `noted` (the
+        journal), `played` (before the commit), `committed`, `sending`, `sent` (before the ledger knows).
+        """
+
+    # --- within -----------------------------------------------------------------------------------
+
+    @property
+    def _running(self) -> Engine:
+        if self._engine is None:
+            raise RuntimeError("the host does not run: use it within `async with host:`")
+        return self._engine
+
+    @property
+    def _ledger(self) -> Ledger:
+        assert self._running
+        return self._setup.ledger
+
+    def _place(self, session_id: str, tenant: str | None) -> Place:
+        return self._setup.place(session_id, tenant)
+
+    def _arrival(
+        self, session_id: str, input: object, whose: Whose, attachments: Sequence[Attachment], tenant: str | None
+    ) -> tuple[Place, Arrival]:
+        arrival = arrival_of(
+            session_id,
+            input,
+            now_ms=self._setup.now_ms(),
+            burst_ms=parse_duration(self._setup.settings.burst),
+            attachments=attachments,
+            whose=whose,
+        )
+        return self._place(session_id, tenant), arrival
+
+    async def _take(self, place: Place, arrival: Arrival) -> Received:
+        engine, now, settings = self._running, self._setup.now_ms(), self._setup.settings
+        limits = Limits(session=settings.session_limit, host=settings.host_limit)
+        taken = await self._ledger.run(take_in(place, (arrival,), now_ms=now, limits=limits))
+        if taken.full is not None:
+            raise _overloaded(place, taken.full, limits)
+        await self.checkpoint("received")
+        if arrival.not_before > now:
+            engine.due("input", arrival.not_before)
+        else:
+            engine.turns.ready(place, urgent=arrival.kind == "message")
+        return Received(arrival.key, bool(taken.new))
+
+    async def _is_waiting(self, place: Place, key: str) -> bool:
+        return any(row.key == key for row in await self._ledger.run(looking.waiting(place)))
+
+    async def _incoming(self, channel: str, item: Incoming, tenant: str | None) -> Received:
+        message = Message(item.text, id=item.id, at=iso(to_ms(item.at)))
+        return await self.receive(
+            f"{channel}:{item.address}",
+            message,
+            channel=channel,
+            address=item.address,
+            attachments=item.attachments,
+            tenant=tenant,
+        )
+
+    async def _note(self, channel: str, receipt: Receipt) -> None:
+        work = sending.receipt(
+            self._setup.name,
+            channel=channel,
+            provider_id=receipt.provider_id,
+            status=receipt.status,
+            error=receipt.error,
+            key=receipt.idempotency_key,
+            at=to_ms(receipt.at),
+        )
+        await self._ledger.run(work)
+
+
+def _overloaded(place: Place, full: Literal["session", "host"], limits: Limits) -> OverloadedError:
+    limit = limits.session if full == "session" else limits.host
+    return OverloadedError(place.session, full, limit, _LATER_MS[full])
+
+
+def _channels(given: Channel | Mapping[str, Channel] | None) -> Mapping[str, Channel]:
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {given.name: given}
+
+
+def _ledger(store: str | PathLike[str] | Ledger) -> Ledger:
+    if not isinstance(store, str | PathLike):
+        return store
+    if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
+        from falai.host.ledger.postgres import PostgresLedger  # the driver is an extra
+
+        return PostgresLedger(store)
+    from falai.host.ledger.sqlite import SQLiteLedger  # a host on another ledger needs no SQLite
+
+    return SQLiteLedger(store.removeprefix("sqlite:///") if isinstance(store, str) else store)

@@ -1,0 +1,57 @@
+"""What comes in from outside, as inputs that an inbox can keep.
+
+A voice message, a picture, a place, a reaction: a turn reads text. `described` gives the words that
+stand for an attachment which came without any; the attachments themselves are on the host's context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from falai.channel.port import Attachment
+from falai.host.ledger.port import Kind
+from falai.session.inputs import Event, Input, Message, Start, Wake
+
+__all__ = ["HumanMessage", "arrival_body", "described", "input_of", "message_text"]
+
+_ENCODER: Final = msgspec.json.Encoder()
+_TYPES: Final[Mapping[str, type[Any]]] = {"message": Message, "wake": Wake, "event": Event, "start": Start}
+
+
+class HumanMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a person of the team wrote to the customer; `by` says who."""
+
+    text: str
+    id: str
+    by: str | None = None
+
+
+def described(attachment: Attachment) -> str | None:
+    """The words for an attachment: its caption, else what it is; a reaction is no message."""
+    if attachment.caption:
+        return attachment.caption
+    return None if attachment.kind == "reaction" else f"[{attachment.kind}]"
+
+
+def message_text(
+    text: str, attachments: Sequence[Attachment], describe: Callable[[Attachment], str | None]
+) -> str | None:
+    """What a turn reads of a message; `None` when nothing of it is for a turn. Raises what `describe` raises."""
+    if text or not attachments:
+        return text
+    words = [found for attachment in attachments if (found := describe(attachment)) is not None]
+    return "\n".join(words) if words else None
+
+
+def arrival_body(input: Input | HumanMessage) -> str:
+    """The input as the inbox keeps it."""
+    return _ENCODER.encode(input).decode()
+
+
+def input_of(kind: Kind, body: str) -> Input:
+    """The input of a row that is no person's message. Raises `msgspec.MsgspecError` for what is none."""
+    found: Input = msgspec.json.decode(body, type=_TYPES[kind])
+    return found

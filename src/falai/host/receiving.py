@@ -1,0 +1,83 @@
+"""Into the inbox: an input with its key, checked, and durable before whoever brought it is told so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4  # noqa: TID251 - an edge: a message without an id gets one for good
+
+import msgspec
+
+from falai.channel.port import Attachment
+from falai.host.inputs import HumanMessage, arrival_body
+from falai.host.ledger.port import Arrival, Kind
+from falai.session.dates import iso, read_date
+from falai.session.inputs import Event, Input, Message, Start
+from falai.turn.given import read_given
+
+__all__ = ["Received", "Whose", "arrival_of", "arrival_of_person"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of an input: its key within its session, and whether it was new or had come before."""
+
+    key: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whose:
+    """What an input tells of its session; what is `None` leaves the session as it is."""
+
+    customer: str | None = None
+    channel: str | None = None
+    address: str | None = None
+
+
+def arrival_of(
+    session_id: str, input: object, *, now_ms: int, burst_ms: int, attachments: Sequence[Attachment], whose: Whose
+) -> Arrival:
+    """The input as a row. Raises `ValueError` for what is no input (T-1.3), or a wake: the host's own matter."""
+    read = read_given(session_id, Message(input) if isinstance(input, str) else input).input
+    match read:
+        case Message():
+            return _message(read, now_ms, burst_ms, attachments, whose)
+        case Event():
+            kind: Kind = "event"
+            key = f"event:{read.name}:{read.key}"
+        case Start():
+            kind, key = "start", f"start:{read.flow}:{read.key}"
+        case _:
+            raise ValueError("a wake comes from the host's own timers; give it a Message, an Event or a Start")
+    if attachments:
+        raise ValueError("attachments come with a message; an event or a start has its payload")
+    return _arrival(key, kind, read, whose)
+
+
+def arrival_of_person(text: str, id: str, by: str | None) -> Arrival:
+    """A message of a person of the team."""
+    return _arrival(f"human:{id}", "human", HumanMessage(text, id, by), Whose())
+
+
+def _message(message: Message, now_ms: int, burst_ms: int, attachments: Sequence[Attachment], whose: Whose) -> Arrival:
+    """A message gets what it lacks for good: an id, so that a repetition makes the same keys, and its time (B-9.2)."""
+    id = message.id if message.id and message.id.strip() else f"host-{uuid4().hex}"
+    written = read_date(message.at)
+    at = iso(now_ms if written is None else min(written, now_ms))
+    whole = Message(message.text, id=id, at=at)
+    texts = msgspec.json.encode(list(attachments)).decode()
+    return _arrival(f"message:{id}", "message", whole, whose, attachments=texts, not_before=now_ms + burst_ms)
+
+
+def _arrival(key: str, kind: Kind, input: Input | HumanMessage, whose: Whose, **more: Any) -> Arrival:
+    return Arrival(
+        key,
+        kind,
+        arrival_body(input),
+        customer=whose.customer,
+        channel=whose.channel,
+        address=whose.address,
+        **more,
+    )

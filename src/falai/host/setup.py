@@ -1,0 +1,50 @@
+"""What the parts of a host share: the agent, the ledger, the ways to customers, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from falai.agent import Agent
+from falai.channel.port import Channel
+from falai.host.callables import Callables
+from falai.host.ledger.port import Ledger, Place
+from falai.host.settings import Settings
+from falai.session.dates import to_ms
+
+__all__ = ["Setup"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """One host. `checkpoint` is called between any two steps with a name for the place: a fault injector's seam."""
+
+    agent: Agent[Any]
+    ledger: Ledger
+    channels: Mapping[str, Channel]
+    callables: Callables[Any]
+    settings: Settings
+    tenant: str
+    clock: Callable[[], datetime]
+    checkpoint: Callable[[str], Awaitable[None]]
+
+    @property
+    def name(self) -> str:
+        """The agent's name, which is in the key of every row."""
+        return self.agent.plan.name
+
+    def now_ms(self) -> int:
+        """The host's clock."""
+        return to_ms(self.clock())
+
+    def place(self, session_id: str, tenant: str | None) -> Place:
+        """Where a session's rows are."""
+        return Place(tenant or self.tenant, self.name, session_id)
+
+    def channel(self, name: str | None) -> Channel | None:
+        """The channel of this name; without a name the only one there is."""
+        if name is not None:
+            return self.channels.get(name)
+        return next(iter(self.channels.values())) if len(self.channels) == 1 else None

@@ -1,0 +1,27 @@
+"""What the parts of a host tell one another: that something was committed, failed, or will be due."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from falai.host.ledger.port import Done, Job
+from falai.turn.result import OutMessage
+
+__all__ = ["Signals"]
+
+
+class Signals(Protocol):
+    """Who listens; nothing here may raise."""
+
+    def committed(self, job: Job, done: Done, messages: Sequence[OutMessage]) -> None:
+        """An input had its turn, and this is in the ledger."""
+        ...
+
+    def failed(self, job: Job, why: str) -> None:
+        """An input was set aside."""
+        ...
+
+    def due(self, what: Literal["input", "message"], at_ms: int) -> None:
+        """At this instant one of these is to be looked for."""
+        ...

@@ -1,0 +1,176 @@
+"""One input of a session, from the ledger to the ledger: job, turn, commit.
+
+Everything that the turn needs comes out of one transaction, everything that it leaves goes into one.
+In between nothing is kept but the journal, so that a turn which is lost, by a conflict, an error or the
+end of the process, has never been; its input is still there and is played again (B-16.5, B-17).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from falai.errors import words_of
+from falai.flow.durations import parse_duration
+from falai.host.gating import handing_over
+from falai.host.journal import Answer, JournaledDrive, JournaledModel
+from falai.host.ledger.committing import commit
+from falai.host.ledger.gating import opt_in
+from falai.host.ledger.playing import next_job, note_answers, put_off, set_aside, try_later
+from falai.host.ledger.port import Committed, Done, Job, Place, Work
+from falai.host.preparing import Prepared, prepare
+from falai.host.retrying import pause_of_input
+from falai.host.saving import done_of
+from falai.host.setup import Setup
+from falai.host.signals import Signals
+from falai.host.windows import Later
+from falai.log import line
+from falai.model.redaction import without_secrets
+from falai.observability import TurnWork
+from falai.session.dates import to_ms
+from falai.turn.given import Given
+from falai.turn.result import OutMessage, TurnResult
+
+__all__ = ["Turns"]
+
+_LOG: Final = logging.getLogger("falai.host")
+
+
+class _GoneError(Exception):
+    """Another has this job by now, or a person has erased it: what is known of it is worth nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A turn that is not committed yet."""
+
+    done: Done
+    prepared: Prepared
+    messages: tuple[OutMessage, ...] = ()
+
+
+class Turns:
+    """Plays what waits in the inbox of a place."""
+
+    def __init__(self, setup: Setup, signals: Signals) -> None:
+        self._setup = setup
+        self._signals = signals
+
+    async def play(self, place: Place) -> bool:
+        """Plays the next input of a place; whether there may be more. Raises what the ledger raises."""
+        setup, elsewhere = self._setup, Committed()
+        while True:
+            work = next_job(place, now_ms=setup.now_ms(), history_items=setup.settings.history)
+            job = await setup.ledger.run(work)
+            if job is None:
+                return False
+            await setup.checkpoint("taken")
+            try:
+                elsewhere = await self._play(job, elsewhere)
+            except _GoneError:
+                return True
+            if elsewhere.conflict is None:
+                return True
+            extra = line("turn.lost", session=place.session, conflict=elsewhere.conflict)
+            _LOG.info("a turn lost to another writer (%s), and is played again", elsewhere.conflict, extra=extra)
+
+    async def _play(self, job: Job, elsewhere: Committed) -> Committed:
+        try:
+            async with asyncio.timeout(parse_duration(self._setup.settings.turn_limit) / 1000):
+                prepared = await prepare(self._setup, job, elsewhere)
+                ended = prepared if isinstance(prepared, Later) else await self._done(job, prepared)
+        except _GoneError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever it is, the input is still there
+            await self._failed(job, error)
+            return Committed()
+        if isinstance(ended, Later):
+            return await self._put_off(job, ended)
+        await self._setup.checkpoint("played")
+        return await self._commit(job, ended)
+
+    async def _done(self, job: Job, prepared: Prepared) -> Ended:
+        if prepared.given is None:
+            return Ended(Done(transcript=prepared.heard), prepared)
+        with handing_over() as reasons:
+            result = await self._turn(job, prepared.given)
+        done = done_of(
+            job,
+            prepared.given.session,
+            result,
+            now_ms=self._setup.now_ms(),
+            channel=self._setup.channel(job.channel),
+            heard=prepared.heard,
+            template=prepared.template,
+            hold=reasons[-1] if reasons else None,
+            opt_out=prepared.opts == "out",
+        )
+        return Ended(done, prepared, result.messages)
+
+    async def _turn(self, job: Job, given: Given) -> TurnResult:
+        agent, clock = self._setup.agent, self._setup.clock
+        model = JournaledModel(agent.model, job.journal)
+
+        async def keep(answers: Sequence[Answer]) -> None:
+            noted: Mapping[tuple[str, int], str] = {(answer.name, answer.position): answer.text for answer in answers}
+            if not await self._setup.ledger.run(note_answers(job, noted)):
+                raise _GoneError
+            await self._setup.checkpoint("noted")
+
+        with TurnWork(agent.plan.name, model.name, given, content=agent.trace_content) as watched:
+            drive = JournaledDrive(agent.plan, model, clock, given, watched, journal=model, keep=keep)
+            while drive.effect is not None:
+                await drive.perform()
+                await self._setup.checkpoint("performed")
+        return drive.result
+
+    async def _commit(self, job: Job, ended: Ended) -> Committed:
+        now, opts_in = self._setup.now_ms(), ended.prepared.opts == "in"
+        committed = await self._setup.ledger.run(_kept(job, ended.done, opts_in=opts_in, now_ms=now))
+        await self._setup.checkpoint("committed")
+        if committed.conflict is None:
+            self._signals.committed(job, ended.done, ended.messages)
+        return committed
+
+    async def _put_off(self, job: Job, later: Later) -> Committed:
+        at = max(to_ms(later.at), self._setup.now_ms() + 1)
+        await self._setup.ledger.run(put_off(job, at))
+        self._signals.due("input", at)
+        return Committed()
+
+    async def _failed(self, job: Job, error: Exception) -> None:
+        now, why = self._setup.now_ms(), _why(error)
+        waited, settings = now - job.inputs[0].received_at, self._setup.settings
+        pause = pause_of_input(error, attempts=job.attempts, waited_ms=waited, now_ms=now, settings=settings)
+        _tell_failed(job, error, pause)
+        if pause is None:
+            await self._setup.ledger.run(set_aside(job, why, now_ms=now))
+            self._signals.failed(job, why)
+        else:
+            await self._setup.ledger.run(try_later(job, why, now + pause))
+            self._signals.due("input", now + pause)
+
+
+def _tell_failed(job: Job, error: Exception, pause: int | None) -> None:
+    kind, session = type(error).__name__, job.place.session
+    detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
+    if pause is None:
+        extra = line("input.set_aside", session=session, error=kind)
+        _LOG.error("an input failed for good and is set aside: %s", kind, exc_info=detail, extra=extra)
+    else:
+        extra = line("input.failed", session=session, error=kind, ms=pause)
+        _LOG.warning("an input failed and is tried again in %d ms: %s", pause, kind, exc_info=detail, extra=extra)
+
+
+def _kept(job: Job, done: Done, *, opts_in: bool, now_ms: int) -> Work[Committed]:
+    committed = yield from commit(job, done, now_ms=now_ms)
+    if opts_in and committed.conflict is None:
+        yield from opt_in(job.place)
+    return committed
+
+
+def _why(error: Exception) -> str:
+    return without_secrets(f"{type(error).__name__}: {words_of(error)}")[:2000]

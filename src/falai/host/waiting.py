@@ -1,0 +1,50 @@
+"""Those who wait in this process for the turn of an input (`Host.ask`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from falai.host.errors import SetAsideError
+from falai.host.ledger.port import Job, Place
+from falai.turn.result import OutMessage
+
+__all__ = ["Waiters"]
+
+Messages = tuple[OutMessage, ...]
+
+
+class Waiters:
+    """Futures by place and key; nothing is kept for inputs that nobody waits for."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[Place, str], list[asyncio.Future[Messages]]] = {}
+
+    @contextmanager
+    def expecting(self, place: Place, key: str) -> Generator[asyncio.Future[Messages], None, None]:
+        """A future of what the turn of this input says."""
+        future: asyncio.Future[Messages] = asyncio.get_running_loop().create_future()
+        others = self._waiting.setdefault((place, key), [])
+        others.append(future)
+        try:
+            yield future
+        finally:
+            future.cancel()
+            others.remove(future)
+            if not others:
+                self._waiting.pop((place, key), None)
+
+    def tell(self, job: Job, messages: Sequence[OutMessage]) -> None:
+        """The inputs of this job had their turn."""
+        for future in self._of(job):
+            future.set_result(tuple(messages))
+
+    def refuse(self, job: Job, why: str) -> None:
+        """They were set aside."""
+        for future in self._of(job):
+            future.set_exception(SetAsideError(job.place.session, job.key, why))
+
+    def _of(self, job: Job) -> list[asyncio.Future[Messages]]:
+        found = (self._waiting.get((job.place, row.key), ()) for row in job.inputs)
+        return [future for futures in found for future in futures if not future.done()]
