@@ -11,7 +11,8 @@ import pytest
 
 from channel.loopback import Answer, Fault
 from channel.made import KINDS, Made, made, message
-from falai.channel import ChannelError, Sent
+from falai.channel import ChannelError, Outgoing, Sent, TelegramChannel
+from falai.session.dates import from_ms
 
 
 @pytest.fixture(params=sorted(KINDS))
@@ -76,6 +77,21 @@ async def test_a_rate_limit_says_when_to_come_back(ready: Made, header: dict[str
     assert (error.retryable, error.retry_after_ms, error.maybe_delivered) == (True, pause, False)
 
 
+async def test_a_rate_limit_may_name_a_date(kind: str) -> None:
+    """The pause is from the channel's clock; a date that has passed is no pause at all."""
+    with made(kind, clock=lambda: from_ms(1_750_000_000_000)) as ready:
+        for date in ("Sun, 15 Jun 2025 15:06:47 GMT", "Sun, 15 Jun 2025 15:00:00 GMT"):
+            ready.vendor.faults.append(Fault(Answer(429, b"{}", {"retry-after": date})))
+        assert [(await _failure(ready)).retry_after_ms for _ in range(2)] == [7000, 0]
+
+
+async def test_an_answer_without_an_end_is_not_read_to_it(ready: Made) -> None:
+    """The status said that the message was taken."""
+    ready.vendor.faults.append(Fault(Answer(200, b" " * 3_000_000), after=True))
+    async with ready.channel:
+        assert isinstance(await ready.channel.send(message(ready)), Sent)
+
+
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 410])
 async def test_what_a_server_refuses_is_not_repeated(ready: Made, status: int) -> None:
     """Nor is a redirect followed: the secret would go along."""
@@ -137,3 +153,12 @@ async def test_no_secret_is_told(
     told += [record.getMessage() + repr(record.args) for record in caplog.records]
     told += capsys.readouterr()
     assert [secret for secret in ready.secrets if any(secret in each for each in told)] == []
+
+
+async def test_an_address_that_is_none_is_no_matter_of_time() -> None:
+    """A misspelt one is told at once, and not tried again and again."""
+    channel = TelegramChannel("1:token", base_url="nowhere")
+    with pytest.raises(ChannelError, match="could not be made") as caught:
+        await channel.send(Outgoing("s", "1", "Hi", "k"))
+    await channel.aclose()
+    assert (caught.value.retryable, caught.value.maybe_delivered) == (False, False)

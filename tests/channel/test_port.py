@@ -77,6 +77,13 @@ def test_a_channel_loads_no_http_before_it_sends() -> None:
     assert [name for name in loaded if name.partition(".")[0] in {"httpx2", "httpcore2", "pydantic", "anyio"}] == []
 
 
+def test_a_missing_extra_says_what_to_install() -> None:
+    """When the channel is made, and not with the first customer."""
+    program = "import sys; sys.modules['httpx2'] = None; import falai.channel as c; c.TelegramChannel('1:token')"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True).stderr
+    assert 'run pip install "falai[channels]"' in said
+
+
 def test_the_public_names_are_there() -> None:
     """Each name of the room is reached by it, and says what it is."""
     assert [name for name in falai.channel.__all__ if not getattr(falai.channel, name).__doc__] == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channel.loopback import Answer, Fault
+from channel.loopback import Answer, Fault, json_answer
 from channel.made import Made, made, message
 from channel.telegram_server import TelegramServer, refused
 from falai.channel import Attachment, Button, ChannelError, Outgoing, Sent, TelegramChannel, Template
@@ -168,6 +168,12 @@ async def test_a_file_is_downloaded(ready: Made) -> None:
             await ready.channel.download(Attachment("image", id="gone"))
         with pytest.raises(ChannelError, match="without an id"):
             await ready.channel.download(PLACE)
+        ready.vendor.faults.append(Fault(json_answer({"ok": True, "result": {"file_id": "file-1"}})))
+        with pytest.raises(ChannelError, match="no file of this id any more"):
+            await ready.channel.download(voice)
+        ready.vendor.faults.append(Fault(json_answer({"ok": True, "result": {"file_path": "gone"}})))
+        with pytest.raises(ChannelError, match="Telegram answered 404"):
+            await ready.channel.download(voice)
 
 
 @pytest.mark.parametrize("secret", ["", "a b", "é", "x" * 257])

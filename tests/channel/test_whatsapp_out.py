@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channel.loopback import Answer, Fault
+from channel.loopback import Answer, Fault, json_answer
 from channel.made import Made, made, message
 from channel.whatsapp_server import WhatsAppServer, error
 from falai.channel import Attachment, Button, ChannelError, Outgoing, Receipt, Sent, Template
@@ -238,3 +238,6 @@ async def test_a_file_is_downloaded(ready: Made) -> None:
             await ready.channel.download(Attachment("image", id="gone"))
         with pytest.raises(ChannelError, match="without an id"):
             await ready.channel.download(PLACE)
+        ready.vendor.faults.append(Fault(json_answer({"url": f"{vendor.url}/elsewhere"})))
+        with pytest.raises(ChannelError, match="WhatsApp answered 400"):
+            await ready.channel.download(VOICE)

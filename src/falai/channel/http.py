@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["HttpChannel", "Reply", "is_empty"]
 
 _SHORTEST: Final = 4  # a shorter word would take the letters out of the rest of an error
+_ANSWER: Final = 1_000_000
+"""Of a longer answer to a message the rest is not read: what counts is its status."""
 _TELLING: Final = ("httpx2", "httpcore2.http11")
 """Loggers of the library that tell the address, which may hold a token, or headers that may repeat it."""
 _ours: Final[ContextVar[bool]] = ContextVar("falai_channel_request", default=False)
@@ -144,6 +146,8 @@ class HttpChannel(Channel):
         received = bytearray()
         async for piece in response.aiter_bytes():
             received += piece
+            if limit is None and len(received) > _ANSWER:
+                break
             if limit is not None and len(received) > limit:
                 return self.failed(f"the file has more than {limit} bytes", retryable=False)
         return Reply(response.status_code, response.headers, bytes(received))
