@@ -10,7 +10,7 @@ from falai.session.jsontext import to_plain
 __all__ = ["POSTGRES", "SQLITE", "in_dialect", "storable"]
 
 SQLITE: Final = {
-    "{id}": "INTEGER PRIMARY KEY",
+    "{id}": "INTEGER PRIMARY KEY AUTOINCREMENT",  # a number that came twice would hide its row from a sweep
     "{text}": "TEXT",
     "{clustered}": "WITHOUT ROWID",
     "{larger}": "max",

@@ -21,7 +21,7 @@ _ALL = tuple(f"DELETE FROM {table} WHERE tenant = ? AND agent = ? AND session = 
 _OPTOUT = "DELETE FROM falai_optouts WHERE tenant = ? AND agent = ? AND whose = 'session' AND id = ?"
 _CUSTOMERS_OPTOUT = "DELETE FROM falai_optouts WHERE tenant = ? AND agent = ? AND whose = 'customer' AND id = ?"
 _OF_CUSTOMER = """
-    SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ? ORDER BY session {locked}"""
+    SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ? {locked}"""
 
 
 def erase(place: Place) -> Work[bool]:
@@ -37,7 +37,8 @@ def erase_customer(agent: str, *, tenant: str, customer: str) -> Work[tuple[str,
     A customer who wrote "stop" and is erased may be written to again, for nobody knows that any more.
     """
     (rows,) = yield (Statement(_OF_CUSTOMER, (tenant, agent, customer)),)
-    for (session,) in rows:
+    sessions = sorted(row[0] for row in rows)
+    for session in sessions:
         yield from erase(Place(tenant, agent, session))
     yield (Statement(_CUSTOMERS_OPTOUT, (tenant, agent, customer)),)
-    return tuple(row[0] for row in rows)
+    return tuple(sessions)

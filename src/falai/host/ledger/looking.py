@@ -31,7 +31,7 @@ _SESSION = """
     FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session """
 _ONE = f"{_SESSION} = ?"
 _PAGE = f"{_SESSION} > ? ORDER BY session LIMIT ?"
-_OF_CUSTOMER = "SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ? ORDER BY session"
+_OF_CUSTOMER = "SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ?"
 _TRANSCRIPT = """
     SELECT seq, role, text, at, id, data FROM falai_transcript
     WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0 AND seq < ? ORDER BY seq DESC LIMIT ?"""
@@ -44,7 +44,7 @@ _MESSAGES = """
 _WAITING = """
     SELECT key, kind, body, attachments, received_at FROM falai_inbox
     WHERE tenant = ? AND agent = ? AND session = ? AND state = 'new' ORDER BY seq"""
-_WAKES = "SELECT key, due_at FROM falai_wakes WHERE tenant = ? AND agent = ? AND session = ? ORDER BY due_at"
+_WAKES = "SELECT key, due_at FROM falai_wakes WHERE tenant = ? AND agent = ? AND session = ?"
 _INPUTS = "SELECT count(*), min(received_at) FROM falai_inbox WHERE agent = ? AND state = 'new'"
 _UNSENT = "SELECT count(*) FROM falai_outbox WHERE agent = ? AND state = 'new'"
 _DUE = "SELECT count(*) FROM falai_wakes WHERE agent = ? AND due_at <= ?"
@@ -67,7 +67,7 @@ def sessions(agent: str, *, tenant: str, after: str | None = None, limit: int) -
 def sessions_of(agent: str, *, tenant: str, customer: str) -> Work[tuple[str, ...]]:
     """The ids of a customer's sessions."""
     (rows,) = yield (Statement(_OF_CUSTOMER, (tenant, agent, customer)),)
-    return tuple(row[0] for row in rows)
+    return tuple(sorted(row[0] for row in rows))
 
 
 def transcript(place: Place, *, before: int | None = None, limit: int) -> Work[tuple[TranscriptRow, ...]]:
@@ -97,7 +97,7 @@ def waiting(place: Place) -> Work[tuple[InputRow, ...]]:
 def wakes(place: Place) -> Work[tuple[WakeWrite, ...]]:
     """The timers that are set, the next first."""
     (rows,) = yield (Statement(_WAKES, _who(place)),)
-    return tuple(WakeWrite(*row) for row in rows)
+    return tuple(sorted((WakeWrite(*row) for row in rows), key=lambda wake: wake.due_at))
 
 
 def counts(agent: str, *, now_ms: int) -> Work[Counts]:

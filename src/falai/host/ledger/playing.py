@@ -32,11 +32,14 @@ _HISTORY = """
     WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0 ORDER BY seq DESC LIMIT ?"""
 _JOURNAL = """
     SELECT name, position, answer FROM falai_journal WHERE tenant = ? AND agent = ? AND session = ? AND input = ?"""
+# CROSS: from the customer's sessions to what they hold; the other way round would read what everybody holds.
 _OTHERS = """
-    SELECT s.session FROM falai_sessions s WHERE s.tenant = ? AND s.agent = ? AND s.session <> ? AND s.customer =
-        (SELECT t.customer FROM falai_sessions t WHERE t.tenant = ? AND t.agent = ? AND t.session = ?)"""
-_HELD = f"SELECT key, at FROM falai_claims WHERE tenant = ? AND agent = ? AND session IN ({_OTHERS})"  # noqa: S608 - fixed
-_ACTIVE = f"SELECT flow, anchor FROM falai_live_runs WHERE tenant = ? AND agent = ? AND session IN ({_OTHERS})"  # noqa: S608 - likewise
+    FROM falai_sessions me CROSS JOIN falai_sessions s CROSS JOIN {held} h
+    WHERE me.tenant = ? AND me.agent = ? AND me.session = ?
+        AND s.tenant = me.tenant AND s.agent = me.agent AND s.customer = me.customer AND s.session <> me.session
+        AND h.tenant = s.tenant AND h.agent = s.agent AND h.session = s.session"""
+_HELD = "SELECT h.key, h.at" + _OTHERS.replace("{held}", "falai_claims")
+_ACTIVE = "SELECT h.flow, h.anchor" + _OTHERS.replace("{held}", "falai_live_runs")
 
 _STILL_ITS_TURN = """
     SELECT 1 FROM falai_sessions WHERE tenant = ? AND agent = ? AND session = ? AND revision = ?
@@ -71,8 +74,8 @@ def next_job(place: Place, *, now_ms: int, history_items: int) -> Work[Job | Non
         Statement(_SESSION, who),
         Statement(_HISTORY, (*who, history_items)),
         Statement(_JOURNAL, (*who, inputs[0].key)),
-        Statement(_HELD, (place.tenant, place.agent, *who, *who)),
-        Statement(_ACTIVE, (place.tenant, place.agent, *who, *who)),
+        Statement(_HELD, who),
+        Statement(_ACTIVE, who),
     )
     revision, version, blob, epoch, reason, understand, skip, customer, channel, address, opted_out = sessions[0]
     return Job(

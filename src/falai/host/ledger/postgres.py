@@ -135,7 +135,7 @@ async def _configure(connection: AsyncConnection[Any]) -> None:
 
 
 def _gives_rows(sql: str) -> bool:
-    return sql.startswith("SELECT") or "RETURNING" in sql
+    return sql.lstrip().startswith("SELECT") or "RETURNING" in sql
 
 
 def _numbered(sql: str) -> bytes:

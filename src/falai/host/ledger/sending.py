@@ -37,8 +37,9 @@ _TOLD = """
     RETURNING tenant, session"""
 _WAS_SENT = """
     UPDATE falai_outbox SET state = 'sent', settled_at = ?, provider_id = ?, status = ?, error = ?
-    WHERE agent = ? AND key = ? AND provider_id IS NULL
+    WHERE seq = (SELECT min(seq) FROM falai_outbox WHERE agent = ? AND key = ? AND state = {state})
     RETURNING tenant, session"""
+_UNSENT = tuple(_WAS_SENT.replace("{state}", state) for state in ("'new'", "'dead'"))
 
 
 def next_message(place: Place) -> Work[OutMessage | None]:
@@ -85,7 +86,8 @@ def receipt(
     """
     (rows,) = yield (Statement(_TOLD, (status, error, agent, channel, provider_id)),)
     if not rows and key is not None:
-        (rows,) = yield (Statement(_WAS_SENT, (at, provider_id, status, error, agent, key)),)
+        found = yield tuple(Statement(sql, (at, provider_id, status, error, agent, key)) for sql in _UNSENT)
+        rows = found[0] or found[1]
     return Place(rows[0][0], agent, rows[0][1]) if rows else None
 
 

@@ -27,9 +27,6 @@ _INSERT = """
     RETURNING key"""
 _WAITING = """SELECT count(*) FROM (
     SELECT 1 FROM falai_inbox WHERE tenant = ? AND agent = ? AND session = ? AND state = 'new' LIMIT ?) AS waiting"""
-# No more can wait than there are numbers between the oldest that waits and the newest of all.
-_SPAN = """SELECT (SELECT max(seq) FROM falai_inbox)
-    - (SELECT min(seq) FROM falai_inbox WHERE agent = ? AND state = 'new') + 1"""
 _ALL_WAITING = """SELECT count(*) FROM (
     SELECT 1 FROM falai_inbox WHERE agent = ? AND state = 'new' LIMIT ?) AS waiting"""
 
@@ -41,15 +38,13 @@ def take_in(place: Place, arrivals: Sequence[Arrival], *, now_ms: int, limits: L
         *(Statement(_NOTE, (*who, a.customer, a.channel, a.address, now_ms, now_ms)) for a in _tellers(arrivals)),
         *(Statement(_INSERT, (*who, *_row(a, now_ms))) for a in arrivals),
         Statement(_WAITING, (*who, limits.session + 1)),
-        Statement(_SPAN, (place.agent,)),
+        Statement(_ALL_WAITING, (place.agent, limits.host + 1)),
     )
     new = tuple(row[0] for found in rows[-2 - len(arrivals) : -2] for row in found)
     if new and rows[-2][0][0] > limits.session:
         raise Undo(TakenIn(full="session"))
     if new and rows[-1][0][0] > limits.host:
-        ((waiting,),) = (yield (Statement(_ALL_WAITING, (place.agent, limits.host + 1)),))[0]
-        if waiting > limits.host:
-            raise Undo(TakenIn(full="host"))
+        raise Undo(TakenIn(full="host"))
     return TakenIn(new)
 
 

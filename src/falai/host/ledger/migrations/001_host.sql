@@ -50,10 +50,7 @@ CREATE TABLE falai_inbox (
 CREATE UNIQUE INDEX falai_inbox_key ON falai_inbox (tenant, agent, session, key);
 CREATE INDEX falai_inbox_queue ON falai_inbox (tenant, agent, session, seq) WHERE state = 'new';
 CREATE INDEX falai_inbox_ready ON falai_inbox (agent, not_before) WHERE state = 'new';
-CREATE INDEX falai_inbox_oldest ON falai_inbox (agent, seq) WHERE state = 'new';
 CREATE INDEX falai_inbox_dead ON falai_inbox (agent, settled_at) WHERE state = 'dead';
-CREATE INDEX falai_inbox_said ON falai_inbox (agent, settled_at) WHERE state = 'done' AND body <> '';
-CREATE INDEX falai_inbox_known ON falai_inbox (agent, settled_at) WHERE state = 'done' AND body = '';
 
 -- The model's answers for an input that is being played.
 CREATE TABLE falai_journal (
@@ -69,6 +66,7 @@ CREATE TABLE falai_journal (
 
 -- What goes out, in the order of revision and position: state new, sent, dead or withheld.
 CREATE TABLE falai_outbox (
+    seq {id},
     tenant {text} NOT NULL,
     agent {text} NOT NULL,
     session {text} NOT NULL,
@@ -86,15 +84,13 @@ CREATE TABLE falai_outbox (
     provider_id {text},
     status TEXT,
     error TEXT,
-    settled_at BIGINT,
-    PRIMARY KEY (tenant, agent, session, revision, position)
+    settled_at BIGINT
 );
+CREATE UNIQUE INDEX falai_outbox_place ON falai_outbox (tenant, agent, session, revision, position);
 CREATE INDEX falai_outbox_queue ON falai_outbox (tenant, agent, session, revision, position) WHERE state = 'new';
 CREATE INDEX falai_outbox_ready ON falai_outbox (agent, due_at) WHERE state = 'new';
-CREATE UNIQUE INDEX falai_outbox_key ON falai_outbox (agent, key) WHERE provider_id IS NULL;
 CREATE INDEX falai_outbox_receipt ON falai_outbox (agent, channel, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX falai_outbox_dead ON falai_outbox (agent, settled_at) WHERE state = 'dead';
-CREATE INDEX falai_outbox_old ON falai_outbox (agent, settled_at) WHERE state IN ('sent', 'withheld');
 
 -- Timers. Only the due ones are ever looked at.
 CREATE TABLE falai_wakes (
@@ -116,7 +112,7 @@ CREATE TABLE falai_claims (
     at TEXT NOT NULL,
     PRIMARY KEY (tenant, agent, key)
 ) {clustered};
-CREATE INDEX falai_claims_session ON falai_claims (tenant, agent, session);
+CREATE INDEX falai_claims_session ON falai_claims (tenant, agent, session, at);
 
 CREATE TABLE falai_live_runs (
     tenant {text} NOT NULL,
@@ -144,7 +140,6 @@ CREATE TABLE falai_transcript (
 );
 CREATE INDEX falai_transcript_place ON falai_transcript (tenant, agent, session, seq);
 CREATE INDEX falai_transcript_unsent ON falai_transcript (tenant, agent, session) WHERE unsent = 1;
-CREATE INDEX falai_transcript_old ON falai_transcript (agent, kept_at);
 
 -- What each input led to, one line for an input.
 CREATE TABLE falai_run_log (
@@ -157,7 +152,6 @@ CREATE TABLE falai_run_log (
     log TEXT NOT NULL
 );
 CREATE INDEX falai_run_log_place ON falai_run_log (tenant, agent, session, seq);
-CREATE INDEX falai_run_log_old ON falai_run_log (agent, at);
 
 -- Who wants no follow-ups: `whose` is session or customer, and `id` its id.
 CREATE TABLE falai_optouts (
@@ -167,4 +161,12 @@ CREATE TABLE falai_optouts (
     id {text} NOT NULL,
     at BIGINT NOT NULL,
     PRIMARY KEY (tenant, agent, whose, id)
+) {clustered};
+
+-- How far each rule of a sweep has come in its table.
+CREATE TABLE falai_swept (
+    agent {text} NOT NULL,
+    rule {text} NOT NULL,
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (agent, rule)
 ) {clustered};
