@@ -1,8 +1,12 @@
-"""The front of version 3 on the same core: `Directive`, and the namespace `flow` that merges and checks them.
+"""The front of version 3 on the same core: `create_agent`, `respond`, and `Directive`, with which a handler redirects.
 
 This room stands beside the others and may import all of them; nothing imports it (10-directives).
 A definition is looked at in its wire form: objects of this room, and mappings with wire names or
-their snake_case, all become that.
+their snake_case, all become that. From there on a turn is the core's:
+
+    create → checking → compiling → core        the options, once
+    agent → loop → core.turn                    a message: session, context, history around it
+    listening → stepping, phases, signals, …    what the layer does at the moments of a turn
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from falai.classic import flow
+    from falai.classic.agent import ClassicAgent
+    from falai.classic.create import create_agent
     from falai.classic.directive import Directive
     from falai.classic.errors import (
         DataValidationError,
@@ -20,13 +26,32 @@ if TYPE_CHECKING:
         ToolExecutionError,
         UnsupportedOptionError,
     )
+    from falai.classic.flows import ClassicFlow
+    from falai.classic.hooks import HookContext
+    from falai.classic.response import AgentResponse, Chunk
+    from falai.classic.sessions import ClassicSession
+    from falai.classic.templates import TemplateContext
+    from falai.classic.toolcalls import ToolContext, ToolResult
 
 __all__ = [
-    "DataValidationError", "Directive", "ResponseGenerationError", "ToolCreationError", "ToolExecutionError",
-    "UnsupportedOptionError", "flow",
+    "AgentResponse", "Chunk", "ClassicAgent", "ClassicFlow", "ClassicSession", "DataValidationError", "Directive",
+    "HookContext", "ResponseGenerationError", "TemplateContext", "ToolContext", "ToolCreationError",
+    "ToolExecutionError", "ToolResult", "UnsupportedOptionError", "create_agent", "flow",
 ]  # fmt: skip
 
-_HOMES: Final = {"Directive": "directive"}
+_HOMES: Final = {
+    "AgentResponse": "response",
+    "Chunk": "response",
+    "ClassicAgent": "agent",
+    "ClassicFlow": "flows",
+    "ClassicSession": "sessions",
+    "Directive": "directive",
+    "HookContext": "hooks",
+    "TemplateContext": "templates",
+    "ToolContext": "toolcalls",
+    "ToolResult": "toolcalls",
+    "create_agent": "create",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from falai.flow.places import is_list, is_object
 from falai.model.compaction import compact
-from falai.model.effects import Summarise
 from falai.model.port import Model
 from falai.session.jsontext import MISSING, show
 
@@ -21,8 +20,8 @@ Item = Mapping[str, Any]
 _ROLES = ("user", "assistant", "system", "tool")
 
 
-def taken(message: object, history: object, kept: Sequence[Any] | None) -> tuple[str, list[Item]]:
-    """The message to answer, and the conversation before it (D-20); `kept` is the session's own history.
+def taken(message: object, history: object) -> tuple[str, list[Item] | None]:
+    """The message to answer, and the conversation before it; `None`: that of the session (D-20).
 
     Raises `ValueError` when there is no message to answer, or an item is none.
     """
@@ -30,7 +29,7 @@ def taken(message: object, history: object, kept: Sequence[Any] | None) -> tuple
     if message is not None:
         if not isinstance(message, str):
             raise ValueError(f"message: {show(message)} was given, a text is expected")
-        return message, list(kept or ()) if given is None else given
+        return message, given
     if not given:
         raise ValueError("there is nothing to answer: give a message, or a history that ends with the user's")
     last = given[-1]
@@ -54,19 +53,14 @@ async def compacted(model: Model, history: list[Item], options: Mapping[str, Any
     try:
         effect = next(work)
         while True:
-            effect = await _summarised(model, effect, work)
+            try:
+                reply = await model.complete(effect.request)
+            except Exception as error:  # noqa: BLE001  the compaction decides what a failure means
+                effect = work.throw(error)
+            else:
+                effect = work.send(reply)
     except StopIteration as done:
         return list(done.value.history)
-
-
-async def _summarised(model: Model, effect: Summarise, work: Any) -> Summarise:
-    try:
-        reply = await model.complete(effect.request)
-    except Exception as error:  # noqa: BLE001  the compaction decides what a failure means
-        asked: Summarise = work.throw(error)
-    else:
-        asked = work.send(reply)
-    return asked
 
 
 def bounded(history: list[Item], most: int) -> list[Item]:

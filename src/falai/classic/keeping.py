@@ -6,7 +6,6 @@ With `persistence` there is the host's store; without it, one in memory that liv
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import secrets  # noqa: TID251  a session that nobody named needs an id; no turn sees how it was made
 from collections.abc import AsyncGenerator, Mapping
@@ -15,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from falai.classic.hooks import settled
 from falai.classic.sessions import OWN, ClassicSession, as_classic, own_state, read_session
 from falai.flow.places import is_object
 from falai.log import line
 from falai.session.dates import system_now, to_ms
-from falai.session.jsontext import json_equal, show
-from falai.session.keys import is_blank_id
+from falai.session.jsontext import copied, json_equal, show
 from falai.session.model import Session
 from falai.store.contract import Store
 from falai.store.memory import MemoryStore
@@ -50,6 +49,7 @@ class Keeper:
         self._user_id: str | None = persistence.get("userId")
         self._schema_version: Any = persistence.get("schemaVersion")
         self._migrate: Any = persistence.get("migrateSession")
+        self._initial: Mapping[str, Any] = options.get("initialData") or {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._default_id: str | None = options.get("sessionId")
         self._held: ClassicSession | None = None
@@ -67,17 +67,10 @@ class Keeper:
         return self._locks.setdefault(id, asyncio.Lock())
 
     @asynccontextmanager
-    async def opened(self, session: object, session_id: object) -> AsyncGenerator[Opened, None]:
-        """The session that a call means (D-19), locked as long as it is looked at.
-
-        Raises `ValueError` for both arguments at once or one that is wrong, and what the store raises.
-        """
-        if session is not None and session_id is not None:
-            raise ValueError("session and sessionId are both given: the session has an id, so leave out sessionId")
-        if session_id is not None and is_blank_id(session_id):
-            raise ValueError(f"sessionId: {show(session_id)} was given, a text that is not blank is expected")
+    async def opened(self, session: object, session_id: str | None) -> AsyncGenerator[Opened, None]:
+        """The session that a call means (D-19), locked as long as it is looked at. Raises what the store raises."""
         given = None if session is None else read_session(session, self._default())
-        id = given.id if given else session_id if isinstance(session_id, str) else self._default()
+        id = given.id if given else session_id or self._default()
         async with self.lock(id):
             if given is None:
                 yield await self._reached(id, is_default=session_id is None)
@@ -108,9 +101,14 @@ class Keeper:
             expected = self._held.version if self.persistent else 0
             return Opened(await self._migrated(self._held), expected if self._saves else None, is_default)
         stored = await self.store.load(id)
-        session = as_classic(Session.fresh(id) if stored is None else stored)
+        session = as_classic(self._fresh(id) if stored is None else stored)
         ready = session if stored is None else await self._migrated(session)
         return Opened(ready, session.version if self._saves else None, is_default)
+
+    def _fresh(self, id: str) -> Session:
+        session = Session.fresh(id)
+        session.data = copied(self._initial)
+        return session
 
     async def _handed_in(self, session: ClassicSession, *, stored: bool) -> Opened:
         ready = await self._migrated(session) if stored else session
@@ -127,8 +125,7 @@ class Keeper:
             return session
         fresh = as_classic(session)
         collected = {"data": fresh.data, "metadata": fresh.metadata, "history": fresh.history or []}
-        given = self._migrate(collected, found)
-        moved = await given if inspect.isawaitable(given) else given
+        moved = await settled(self._migrate(collected, found))
         if not is_object(moved) or not is_object(moved.get("data")):
             raise TypeError(
                 f"migrateSession gave {show(moved)}; it must give an object with data, metadata and history"

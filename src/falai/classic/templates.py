@@ -10,22 +10,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from falai.flow.places import is_object
-from falai.flow.templates import Roots, placeholders, render, roots
+from falai.flow.templates import Fillable, Roots, placeholders, render, roots
 from falai.session.jsontext import json_text
 from falai.session.model import Session
 
-__all__ = ["TEXTS", "Helpers", "Live", "Template", "TemplateContext", "filled", "live", "prepare", "text_of"]
+__all__ = ["Helpers", "Live", "Template", "TemplateContext", "filled", "live", "prepare", "text_of"]
 
 Template = str | Callable[["TemplateContext"], Any]
 Role = Literal["user", "assistant", "system", "tool"]
-
-TEXTS: Final[ContextVar[dict[int, str] | None]] = ContextVar("falai.classic.texts", default=None)
-"""What the functions of the running turn gave, by the identity of the function."""
 
 _OF_A_FUNCTION: Final = "{{text}}"  # a text with a path: whoever keeps stable texts apart sees that it varies
 
@@ -76,18 +72,15 @@ class TemplateContext:
         return Helpers(self.history)
 
 
-class Live(str):
+class Live(Fillable):
     """A template as a text that fills itself; `before` stands in front of what comes out."""
-
-    __slots__ = ("before", "source")
 
     source: Any
     before: str
 
     def fill(self, scope: Roots) -> str:
         """The text for this moment; nothing, when the function gave nothing."""
-        given = TEXTS.get() or {}
-        text = given.get(id(self.source), "") if callable(self.source) else filled(self.source, scope)
+        text = _texts().get(id(self.source), "") if callable(self.source) else filled(self.source, scope)
         return _behind(self.before, text)
 
 
@@ -105,10 +98,9 @@ async def prepare(templates: Iterable[object], context: TemplateContext) -> None
 
     Raises what a function raises.
     """
-    texts = TEXTS.get()
     for template in templates:
-        if texts is not None and isinstance(template, Live) and callable(template.source):
-            texts[id(template.source)] = await _called(template.source, context)
+        if isinstance(template, Live) and callable(template.source):
+            _texts()[id(template.source)] = await _called(template.source, context)
 
 
 async def text_of(template: Template, context: TemplateContext, input: Any = None) -> str:
@@ -132,6 +124,13 @@ def _in_context(names: Iterable[str], context: Any) -> Iterator[tuple[str, Any]]
                 yield name, context[name]
         elif not name.startswith("_") and hasattr(context, name):
             yield name, getattr(context, name)
+
+
+def _texts() -> dict[int, str]:
+    from falai.classic.state import CURRENT  # which needs the context of this file
+
+    state = CURRENT.get()
+    return {} if state is None else state.texts
 
 
 def _behind(before: str, text: str) -> str:

@@ -1,0 +1,306 @@
+"""Tools on their way to the core: what a handler gets, what becomes of what it gives (D-43 to D-48).
+
+A tool of the 3.x form is `handler(ctx, args)`; a `falai.Tool`, or a function, is called as the core
+calls it, with the same context. Whatever a handler does, the model reads something: nothing raises
+here but what is no `Exception`. Directives are only noted: they belong to the phase after the model.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from falai.classic.directive import Directive, members_of
+from falai.classic.errors import ToolExecutionError
+from falai.classic.hooks import settled
+from falai.classic.named import named, snake_name
+from falai.classic.options import TOOL
+from falai.classic.response import ExecutedStep, ToolCall
+from falai.classic.sessions import INTERNAL
+from falai.classic.state import CURRENT, Emission, TurnState
+from falai.classic.tools import in_scope
+from falai.classic.validating import validate
+from falai.classic.writing import check_data, write
+from falai.errors import FlowConfigurationError, words_of
+from falai.flow.functions import as_tool, plan_tool
+from falai.flow.handlers import ToolContext as CoreContext
+from falai.flow.handlers import ToolResult as CoreResult
+from falai.flow.places import Place, Wire, is_object
+from falai.flow.plan import ToolPlan
+from falai.flow.values import is_known
+from falai.log import line
+from falai.model.redaction import without_secrets
+from falai.session.jsontext import quoted
+from falai.session.model import Run
+
+__all__ = ["Called", "ToolContext", "ToolResult", "run_as_hook", "tool_plan"]
+
+_LOG: Final = logging.getLogger(__name__)
+_RESULT = ("data", "success", "error", "directive", "dataUpdate", "contextUpdate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolResult:
+    """What a handler may give beside a plain value (D-45); a mapping with one of these members is the same.
+
+    The model reads `data`, or, when `success` is false, that it failed and `error`. `directive` is as if
+    it had been dispatched last; `data_update` and `context_update` are written at once.
+    """
+
+    data: Any = None
+    success: bool | None = None
+    error: str | None = None
+    directive: Directive | Mapping[str, Any] | None = None
+    data_update: Mapping[str, Any] | None = None
+    context_update: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Called:
+    """One call of a tool: what it wants written, and what it emitted, in order."""
+
+    id: str
+    state: TurnState
+    emitter: str
+    emissions: list[Emission] = field(default_factory=list[Emission])
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    context: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(slots=True)
+class ToolContext:
+    """What a handler gets (D-44).
+
+    `data` and `context` show what was written before, and what this handler writes; later tools of the
+    turn see it too, once this one has succeeded. `step` is the step that speaks, `None` where no flow
+    does. `metadata` is the session's. `run` and `now` are as in a tool of the core.
+    """
+
+    context: Any
+    data: dict[str, Any]
+    history: Sequence[Mapping[str, Any]]
+    step: ExecutedStep | None
+    metadata: Mapping[str, Any]
+    run: Run | None
+    now: datetime
+    _call: Called
+
+    def update_data(self, patch: Mapping[str, Any]) -> None:
+        """Merges values into `data`. Raises `DataValidationError` when they do not fit the schema (D-46)."""
+        check_data(self._call.state, patch, [self._call.emitter])
+        self.data |= patch
+        self._call.data |= patch
+
+    def update_context(self, patch: Mapping[str, Any]) -> None:
+        """Merges values into the context."""
+        self.context = {**(self.context or {}), **patch}
+        self._call.context |= patch
+
+    def get_field(self, key: str) -> Any:
+        """The value of a field, `None` when it has none."""
+        return self.data.get(key)
+
+    def set_field(self, key: str, value: Any) -> None:
+        """Writes one field, as `update_data` does."""
+        self.update_data({key: value})
+
+    def has_field(self, key: str) -> bool:
+        """Whether the field is known."""
+        return is_known(self.data.get(key))
+
+    def dispatch(self, directive: Directive | Mapping[str, Any]) -> None:
+        """Emits a directive, which counts once the model has spoken."""
+        self._call.emissions.append(Emission(self._call.emitter, directive))
+
+
+Handler = Callable[[ToolContext, Wire], Any]
+_FAILED: Final = "the tool did not succeed"
+_CALL: Final[ContextVar[Called | None]] = ContextVar("falai.classic.call", default=None)
+
+
+def tool_plan(tool: Any) -> ToolPlan:
+    """The tool as the core calls it. Raises FlowConfigurationError for a function that can be none."""
+    return _adapted(*_made(tool))
+
+
+async def run_as_hook(state: TurnState, emitter: str, tool: Any) -> None:
+    """Runs a tool, or the one with this id, in the place of a step's `prepare` or `finalize`, without arguments (D-80).
+
+    What it emits counts as the hook's. Raises ToolExecutionError when it fails.
+    """
+    plan, run = _made(_found(state, tool) if isinstance(tool, str) else tool)
+    call, turn = Called(plan.id, state, emitter), state.turn
+    context = CoreContext(state.context, turn.session.data, state.history, state.current(), turn.now_at)
+    try:
+        result = _members(await _handled(call, run, {}, context))
+    except Exception as error:
+        raise ToolExecutionError(plan.id, words_of(error)) from error
+    if result.success is False:
+        raise ToolExecutionError(plan.id, result.error or _FAILED)
+    for emission in call.emissions:
+        state.emit(emission.emitter, emission.directive)
+
+
+def _found(state: TurnState, id: str) -> Any:
+    """The tool with this id, as the current step sees it."""
+    run = state.current()
+    part = None if run is None else state.compiled.part(run)
+    flow = None if run is None else state.compiled.flows.get(run.flow_id)
+    scopes: list[Wire] = [state.compiled.options, flow.wire if flow else {}, part.wire if part else {}]
+    return in_scope(*(scope.get("tools", ()) for scope in scopes))[id]
+
+
+def _made(tool: Any) -> tuple[ToolPlan, Handler]:
+    """The tool as the core has it, and its handler as 3.x calls it."""
+    if is_object(tool):
+        wire = named(tool, TOOL)
+        return _of_mapping(wire), wire["handler"]
+    made = as_tool(tool)
+    assert made is not None  # the options are checked
+    plan, problems = plan_tool(made, Place(f"tool {quoted(made.id)}"))
+    if plan is None:
+        raise FlowConfigurationError(problems)
+    run = plan.handler
+    return plan, lambda context, arguments: run(arguments, context)
+
+
+def _of_mapping(tool: Wire) -> ToolPlan:
+    return ToolPlan(
+        tool["id"],
+        tool.get("description"),
+        tool.get("parameters"),
+        tool["handler"],
+        tool.get("validateInput"),
+        tool.get("checkPermissions"),
+        _flag(tool.get("isReadOnly")),
+        _flag(tool.get("isConcurrencySafe")),
+        _flag(tool.get("isDestructive")),
+        tool.get("maxResultSizeChars"),
+    )
+
+
+def _flag(given: Any) -> Callable[[Wire], bool] | None:
+    """A flag is an answer, or a function of the arguments."""
+    if given is None:
+        return None
+    return lambda arguments: bool(given(arguments) if callable(given) else given)
+
+
+def _adapted(plan: ToolPlan, run: Handler) -> ToolPlan:
+    """The plan whose handler is the way through here. Its first gate only takes the call's place in the order."""
+
+    def begin(arguments: Wire, _: Any) -> None:
+        state = CURRENT.get()
+        assert state is not None  # tools are called in a turn
+        state.calls.append(Called(plan.id, state, f"tool:{plan.id}"))
+        state.tool_calls.append(ToolCall(plan.id, arguments))
+        _CALL.set(state.calls[-1])
+
+    async def handle(arguments: Wire, context: CoreContext[Any]) -> Any:
+        call = _CALL.get()
+        assert call is not None  # the gate comes first
+        try:
+            refused = await _refusal(plan, arguments, context)
+            return refused or _read(call, await _handled(call, run, arguments, context))
+        except Exception as error:  # noqa: BLE001  the model reads what went wrong (D-46)
+            call.emissions.clear()
+            detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
+            extra = line("tool.raised", context.run, function=plan.id)
+            _LOG.warning("tool %s raised %s", plan.id, type(error).__name__, exc_info=detail, extra=extra)
+            return _failure(without_secrets(words_of(error)))
+
+    return replace(plan, handler=handle, validate_input=begin, check_permissions=None)
+
+
+async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreContext[Any]) -> Any:
+    """What the handler gave; what it wants written is written, and all that it emits is with the call."""
+    state = call.state
+    own = ToolContext(
+        context=dict(state.context) if is_object(state.context) else state.context,
+        data=dict(context.data),
+        history=context.history,
+        step=_step(context.run),
+        metadata=state.session.metadata,
+        run=context.run,
+        now=context.now,
+        _call=call,
+    )
+    given = await settled(run(own, arguments))
+    result = _members(given)
+    own.update_data(result.data_update or {})
+    own.update_context(result.context_update or {})
+    if result.directive is not None:
+        own.dispatch(result.directive)
+    await write(state, {"dataUpdate": call.data, "contextUpdate": call.context}, [call.emitter])
+    return given
+
+
+def _members(given: Any) -> ToolResult:
+    """A handler's result; what has none of the members is the value itself (D-45)."""
+    if isinstance(given, ToolResult):
+        return given
+    if isinstance(given, CoreResult):
+        return ToolResult(data_update=given.data)
+    found = named(given, _RESULT) if is_object(given) else {}
+    if not any(name in found for name in _RESULT):
+        return ToolResult(data=given)
+    return ToolResult(**{snake_name(name): found[name] for name in _RESULT if name in found})
+
+
+def _read(call: Called, given: Any) -> CoreResult:
+    """What the model reads, and the text that ends the rounds (D-45, D-48)."""
+    say = _emitted(call)
+    if isinstance(given, CoreResult):
+        return CoreResult(given.value, move=given.move, say=say or given.say)
+    result = _members(given)
+    return _failure(result.error or _FAILED, say) if result.success is False else CoreResult(result.data, say=say)
+
+
+def _emitted(call: Called) -> str | None:
+    """Puts the emissions of all calls in the order of the calls; gives the last reply among this one's.
+
+    An invalid directive ends the turn, and not the call alone (D-62): it is kept for whoever made the turn.
+    """
+    state = call.state
+    try:
+        for emission in call.emissions:
+            validate(emission.directive)
+    except (FlowConfigurationError, TypeError) as error:
+        state.wrong = state.wrong or error
+        call.emissions.clear()
+    state.emissions = [emission for made in state.calls for emission in made.emissions]
+    replies = [members_of(emission.directive).get("reply") for emission in call.emissions]
+    return next((reply for reply in reversed(replies) if isinstance(reply, str) and reply.strip()), None)
+
+
+async def _refusal(plan: ToolPlan, arguments: Wire, context: CoreContext[Any]) -> CoreResult | None:
+    """What stops the call at one of the tool's own gates; a gate that gives nothing lets it pass."""
+    if plan.validate_input is not None:
+        verdict = _verdict(await settled(plan.validate_input(arguments, context)), "valid")
+        if not verdict["valid"]:
+            return _failure(f"validation failed: {verdict.get('error') or 'the arguments are not valid'}")
+    if plan.check_permissions is not None:
+        verdict = _verdict(await settled(plan.check_permissions(arguments, context)), "allowed")
+        if not verdict["allowed"]:
+            return _failure(f"permission denied: {verdict.get('reason') or 'this call is not allowed'}")
+    return None
+
+
+def _verdict(given: Any, key: str) -> Wire:
+    if given is None:
+        return {key: True}
+    return {**given, key: given.get(key) is True} if is_object(given) else {key: given is True}
+
+
+def _failure(why: str, say: str | None = None) -> CoreResult:
+    return CoreResult({"success": False, "error": why}, say=say)
+
+
+def _step(run: Run | None) -> ExecutedStep | None:
+    return None if run is None or run.step_id is None else ExecutedStep(run.step_id.rstrip(INTERNAL), run.flow_id)
