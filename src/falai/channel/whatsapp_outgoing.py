@@ -58,10 +58,12 @@ def content_of(out: Outgoing, media: Attachment | None, menu: str, refuse: Refus
 
 
 def _texts(out: Outgoing) -> Sequence[str]:
-    *before, last = split_text(out.text, TEXT)
-    if out.buttons:  # they stand under a short text: the end, which asks
-        return [*before, *split_text(last, _BUTTON_TEXT)]
-    return [*before, last]
+    texts = split_text(out.text, TEXT)
+    if not out.buttons or length(texts[-1]) <= _BUTTON_TEXT:
+        return texts
+    *before, last = texts
+    end = split_text(last, _BUTTON_TEXT)[-1]  # buttons stand under a short text: the end, which asks
+    return [*before, last.rstrip().removesuffix(end).rstrip(), end]
 
 
 def _template(out: Outgoing) -> Mapping[str, Any]:
