@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["ADDED_MESSAGES", "OUTCOME_MESSAGES"]
+__all__ = ["ADDED_MESSAGES", "LAYER_MESSAGES", "OUTCOME_MESSAGES"]
 
 OUTCOME_MESSAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -57,3 +57,6 @@ ADDED_MESSAGES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The codes of this package's own additions (O-10)."""
+
+LAYER_MESSAGES: Mapping[str, str] = MappingProxyType({"aborted": "A directive ended this conversation."})
+"""What the core never writes, but a layer on top of it does (D-92)."""

@@ -36,7 +36,7 @@ class Reached(msgspec.Struct, frozen=True):
     |---|---|---|
     | `loaded` | a message was taken in, and nothing is judged yet | nothing |
     | `judged` | the fields are written | whether routing and branches follow |
-    | `step` | before a step of a driven flow; `resuming` as in `execute` | whether the core executes it |
+    | `step` | before a step of a driven flow | whether the core executes it |
     | `speaking` | before anybody speaks | a `Cue` |
     | `spoken` | the reply is there; `outcome` | the outcome to apply, or nothing to say nothing |
     | `settled` | the reply is applied, and again after each answer that is true | whether a run is to be moved |
@@ -47,7 +47,6 @@ class Reached(msgspec.Struct, frozen=True):
     moment: Moment
     turn: Turn
     run: Run | None = None
-    resuming: bool = False
     outcome: Spoken | Deferred | None = None
 
 

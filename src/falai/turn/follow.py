@@ -11,7 +11,7 @@ from falai.turn.lines import key_of
 from falai.turn.start import refuse, start_run
 from falai.turn.state import Turn
 
-__all__ = ["begin", "end_of_flow", "follow"]
+__all__ = ["begin", "end_of_flow", "follow", "inherit"]
 
 
 def follow(turn: Turn, run: Run, flow: FlowPlan, step: Step, target: Move | None) -> None:
@@ -44,7 +44,7 @@ def begin(turn: Turn, move: ToFlow) -> None:
     elif any(started.run_id == keys.run_id(flow.id, key) for started in turn.started):
         refuse(turn, flow.id, turn.anchor_of(flow), key, "already-claimed")
     else:
-        _inherit(turn, start_run(turn, flow, "start", key, payload=move.input))
+        inherit(turn, start_run(turn, flow, "start", key, payload=move.input))
 
 
 def _go(turn: Turn, run: Run, flow: FlowPlan, step_id: str) -> None:
@@ -70,10 +70,10 @@ def _chain(turn: Turn, run: Run, target: ToFlow) -> None:
     if flow is None:
         refuse(turn, flow_id, turn.session.id, trigger_key, "flow-gone")
     else:
-        _inherit(turn, start_run(turn, flow, "flow", trigger_key, payload=payload, hop=run.hop + 1))
+        inherit(turn, start_run(turn, flow, "flow", trigger_key, payload=payload, hop=run.hop + 1))
 
 
-def _inherit(turn: Turn, child: Run | None) -> None:
+def inherit(turn: Turn, child: Run | None) -> None:
     """Gives a child the floor that its parent held, or that nobody held (T-12.7)."""
     if child is None:
         return
@@ -99,7 +99,7 @@ def _reset(turn: Turn, run: Run, flow: FlowPlan) -> None:
     trigger_key = keys.step_key(run.id, last, run.visits.get(last, 0))
     end_run(turn, run, "reset")
     fresh = start_run(turn, flow, "flow", trigger_key, payload=run.input, hop=run.hop + 1, clear=False)
-    _inherit(turn, fresh)
+    inherit(turn, fresh)
 
 
 def _stay(turn: Turn, run: Run, flow: FlowPlan) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from falai.flow.definition import Collect, Do, If, Move, Prompt, Reset, Say, Step, To, ToFlow
 from falai.session.keys import step_key
 from falai.session.model import OutcomeKind, OutcomeStatus, Run, StepOutcome
-from falai.session.outcomes import ADDED_MESSAGES, OUTCOME_MESSAGES
+from falai.session.outcomes import ADDED_MESSAGES, LAYER_MESSAGES, OUTCOME_MESSAGES
 from falai.turn.state import Turn
 
 __all__ = ["failed_attempts", "key_of", "kind_of", "label", "run_line", "sentence", "turn_line"]
@@ -17,7 +17,7 @@ MAX_RUN_LINES = 50
 
 def sentence(code: str) -> str:
     """The sentence of a code (O-8, O-10)."""
-    return OUTCOME_MESSAGES.get(code) or ADDED_MESSAGES[code]
+    return OUTCOME_MESSAGES.get(code) or ADDED_MESSAGES.get(code) or LAYER_MESSAGES[code]
 
 
 def kind_of(step: Step | None) -> OutcomeKind:

@@ -109,7 +109,7 @@ def _go_on(turn: Turn, run: Run, flow: FlowPlan) -> Generator[Effect, Any, None]
             end_run(turn, run, "failed", "step-loop")
         elif step is None:
             end_run(turn, run, "skipped", "step-gone")
-        elif not driven or (yield Reached("step", turn, run, resuming)):
+        elif not driven or (yield Reached("step", turn, run)):
             yield from execute(turn, run, flow, step, resuming=resuming)
         resuming, executed = False, executed + 1
 

@@ -30,14 +30,18 @@ def start_run(
     trigger: Trigger | None = None,
     payload: Any = None,
     hop: int = 0,
+    max_hop: int = MAX_HOP,
     clear: bool = True,
 ) -> Run | None:
-    """Starts a run, or refuses to (T-6). A refusal is in `skipped`, unless the trigger's `if` fails."""
+    """Starts a run, or refuses to (T-6). A refusal is in `skipped`, unless the trigger's `if` fails.
+
+    `max_hop` is another limit for who counts by itself how often it redirects (D-93).
+    """
     repeat = (trigger and trigger.repeat) or keys.default_repeat(kind)
     run = turn.draft(flow, kind, trigger_key, keys.nonce(repeat, trigger_key), payload=payload, hop=hop)
     if trigger is not None and not turn.holds(trigger.if_, run):
         return None
-    code = turn.blocked(run.dedupe_key, repeat) or _too_deep(hop) or _already_running(turn, run)
+    code = turn.blocked(run.dedupe_key, repeat) or _too_deep(hop, max_hop) or _already_running(turn, run)
     if code is not None:
         refuse(turn, flow.id, run.anchor, trigger_key, code)
         return None
@@ -56,8 +60,8 @@ def refuse(turn: Turn, flow_id: str, anchor: str, trigger_key: str, code: str) -
     turn.skipped.append(SkippedStart(flow_id, anchor, trigger_key, code, sentence(code)))
 
 
-def _too_deep(hop: int) -> str | None:
-    return "hop-limit" if hop >= MAX_HOP else None
+def _too_deep(hop: int, max_hop: int) -> str | None:
+    return "hop-limit" if hop >= max_hop else None
 
 
 def _already_running(turn: Turn, run: Run) -> str | None:

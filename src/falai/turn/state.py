@@ -50,9 +50,9 @@ class Talk(NamedTuple):
 class Turn:
     """The state of one running turn. Attributes that are marks of T-3.2 have their names.
 
-    Three are for the plan's listener: the flows of `barred` are no candidates for this message and are not
+    Four are for the plan's listener: the flows of `barred` are no candidates for this message and are not
     resumed by it; in a `halted` turn no run is moved by the message; `finished` are the runs of driven flows whose talk
-    step has nothing left to ask after its reply.
+    step has nothing left to ask after its reply; `layer` is what it keeps of the turn.
     """
 
     def __init__(self, plan: AgentPlan, given: Given, clock: Callable[[], datetime]) -> None:
@@ -88,6 +88,7 @@ class Turn:
         self.barred: frozenset[str] = frozenset()
         self.halted = False
         self.finished: list[Run] = []
+        self.layer: object = None
 
     def _start_gathering(self) -> None:
         self.messages: list[OutMessage] = []
