@@ -79,6 +79,10 @@ class Chat:
             begin, self._seen = self._seen, self._printed.index(text, self._seen) + len(text)
             return self._printed[begin : self._seen]
 
+    def ended(self) -> int:
+        """Waits for its end; gives its exit code."""
+        return self._process.wait(PATIENCE)
+
     def kill(self) -> None:
         """As `kill -9` does: nothing can be put in order any more."""
         self._process.kill()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
-from cli.program import PATIENCE
+from cli.program import PATIENCE, chatting
 
 _TAKES_ONE_LINE = """
 import asyncio, threading
@@ -35,3 +36,10 @@ def test_a_line_that_comes_after_the_end_is_dropped() -> None:
         assert program.stdout.readline() == "/quit\n"
         rest, errors = program.communicate("too late\n", timeout=PATIENCE)
     assert (rest, errors) == ("", "")
+
+
+def test_a_chat_that_is_left_while_its_input_is_open_ends_well(tmp_path: Path) -> None:
+    """`/quit` from a pipe whose writer is still there: the exit code is 0."""
+    with chatting(tmp_path / "chat.sqlite") as talk:
+        talk.type("/quit")
+        assert talk.ended() == 0

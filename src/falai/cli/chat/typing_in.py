@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from threading import Thread
 
+from falai.cli.stdin import own_stdin
+
 __all__ = ["is_terminal", "piped_lines", "printing_while_typing", "prompted_lines"]
 
 
@@ -52,7 +54,7 @@ async def piped_lines() -> AsyncIterator[str]:
 
     def read() -> None:
         with suppress(RuntimeError):  # the loop is closed: the chat was left while this was on its way
-            for line in sys.stdin.buffer:
+            for line in own_stdin():
                 loop.call_soon_threadsafe(lines.put_nowait, line.decode("utf-8", "replace").rstrip("\r\n"))
             loop.call_soon_threadsafe(lines.put_nowait, None)
 
