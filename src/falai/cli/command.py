@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from falai.cli import flow_commands, store_commands
+from falai.cli import flow_commands, host_commands, store_commands
 
 __all__ = ["cli"]
 
@@ -19,6 +19,7 @@ Examples:
   falai chat                       talk to the example clinic; no key is needed
   falai chat desk.py               talk to the agent of a file
   falai test tests/scenarios       play conversations that are written down
+  falai run desk.py                run it for real: durable, with timers
   falai check flows/               say what is wrong or odd in flows
   falai graph desk.py              draw its flows
 """
@@ -97,5 +98,5 @@ def test(*, files: tuple[Path, ...], name_contains: str | None, verbose: bool) -
     sys.exit(run_scenarios(files, name_contains, verbose=verbose))
 
 
-for _command in (*flow_commands.COMMANDS, *store_commands.COMMANDS):
+for _command in (*host_commands.COMMANDS, *flow_commands.COMMANDS, *store_commands.COMMANDS):
     cli.add_command(_command)

@@ -2,7 +2,7 @@
 
 The attribute (default `agent`) is an `Agent`, or a function without parameters that makes one. A
 module may say what the `context` of its turns is: `chat_context(folder)`, called once, with the
-folder where the chat keeps its file.
+folder where the chat keeps its file; `host_context(turning)`, called for each turn of `falai run`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An agent, and how its context is made."""
+    """An agent, and how its context is made, in a chat and in a host."""
 
     agent: Agent[Any]
     chat_context: Callable[[Path], Any] | None
+    host_context: Callable[[Any], Any] | None
 
     def context(self, folder: Path) -> Any:
         """The context of the turns; `None` when the module has no word on it. Raises `LoadError`."""
@@ -56,7 +57,8 @@ def load_agent(target: str) -> Loaded:
     named = load_named(target)
     if not _is_agent(named.value):
         raise LoadError(_no_agent(named.place, named.attribute, named.module))
-    return Loaded(named.value, getattr(named.module, "chat_context", None))
+    module = named.module
+    return Loaded(named.value, getattr(module, "chat_context", None), getattr(module, "host_context", None))
 
 
 def load_named(target: str) -> Named:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from falai.cli.loading import LoadError
 
-__all__ = ["check_hosts", "hidden", "hosts"]
+__all__ = ["check_hosts", "hidden", "hosts", "secrets_of"]
 
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]*))?")
 
@@ -39,12 +39,12 @@ def check_hosts(url: str) -> None:
 def hidden(text: str, *urls: str) -> str:
     """The text without the passwords of these URLs."""
     for url in urls:
-        for secret in _secrets(url):
+        for secret in secrets_of(url):
             text = text.replace(secret, "***")
     return text
 
 
-def _secrets(url: str) -> list[str]:
+def secrets_of(url: str) -> list[str]:
     """The password as it is written and as it is meant, the longest first."""
     try:
         password = urlsplit(url).password or ""

@@ -48,14 +48,14 @@ def test_what_is_not_written_has_a_default(read: Read) -> None:
     assert read_config(environment={}, given={"agent": "desk.py", "store": None}) == only_agent
 
 
-def test_every_table(read: Read) -> None:
+def test_every_table(read: Read, tmp_path: Path) -> None:
     """What each says becomes what a host takes."""
-    config = read("""
+    config = read(f"""
         agent = "shop.agents:sales"
         model = "openai:gpt-5-mini"
         store = "shop.db"
         tenant = "north"
-        spool = "in"
+        spool = "{tmp_path}"
         [log]
         level = "debug"
         format = "json"
@@ -69,7 +69,7 @@ def test_every_table(read: Read) -> None:
         [windows.answers]
         hours = "00:00-24:00"
         [windows.follow_ups]
-        hours = { mon-fri = "09:00-18:00", sat = ["09:00-12:00", "13:00-15:00"] }
+        hours = {{ mon-fri = "09:00-18:00", sat = ["09:00-12:00", "13:00-15:00"] }}
         tz = "America/Sao_Paulo"
         holidays = "BR-SP"
         closed = [2026-12-24]
@@ -86,7 +86,7 @@ def test_every_table(read: Read) -> None:
         windows=Windows(answers=SendingWindow("00:00-24:00"), follow_ups=follow_ups, template=template),
     )  # fmt: skip
     assert config == Config(
-        agent="shop.agents:sales", model="openai:gpt-5-mini", store="shop.db", tenant="north", spool=Path("in"),
+        agent="shop.agents:sales", model="openai:gpt-5-mini", store="shop.db", tenant="north", spool=tmp_path,
         log_level="debug", log_format="json", settings=settings,
     )  # fmt: skip
 
@@ -133,9 +133,11 @@ def test_every_problem_is_said_at_once_with_its_place(read: Read) -> None:
         """
         stroe = "x.db"
         tenant = ""
+        store = "redis://localhost"
+        spool = "gone/"
         host = { burst = "2 s", at_once = 0, retries = "1s", histroy = 5, opt_outs = ["stop", "!"] }
         [keep]
-        inbox = 3
+        messages = 3
         [log]
         level = "loud"
         [windows.answers]
@@ -159,8 +161,10 @@ def test_every_problem_is_said_at_once_with_its_place(read: Read) -> None:
     begins = {
         "agent": "no agent is named: write its module or file",
         "tenant": 'it is "", and should be a text',
+        "store": 'a host keeps nothing in "redis": write a file of SQLite, or a postgresql:// URL',
+        "spool": 'there is no folder "gone/": make it',
         "log.level": 'it is "loud", and should be one of debug, info',
-        "keep.inbox": "it is 3, and should be a text",
+        "keep.messages": "it is 3, and should be a text",
         "windows.answers.hours": 'hours has "9-18": write HH:MM-HH:MM',
         "windows.answers.tz": '"Mars" is no time zone',
         "windows.follow_ups.hours": 'hours has "saturday": write a day',

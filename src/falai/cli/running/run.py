@@ -1,0 +1,155 @@
+"""`falai run`: reads the configuration, puts the host together, and lets it run until a signal or the end.
+
+What stops it in good order is SIGTERM or SIGINT: nothing new is begun, what was begun is finished
+within the grace, and the rest is given back; it is all in the store, and the next start goes on.
+A second signal ends it at once. Being killed is no other thing: only the grace is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from falai.agent import Agent
+from falai.cli.loading import Loaded, load_agent
+from falai.cli.models import close_model, named_model, without_key
+from falai.cli.running.feeds import feed_from_folder, feed_from_stdin
+from falai.cli.running.logs import logging_to_stderr
+from falai.cli.running.printing import LinesChannel, Printer
+from falai.cli.running.taking import Taker
+from falai.cli.urls import check_hosts, secrets_of
+from falai.host.config import Config, ConfigError, ConfigProblem, read_config
+from falai.host.host import Host
+from falai.log import line
+
+__all__ = ["RunOptions", "configured", "run_host"]
+
+_LOG: Final = logging.getLogger("falai.cli")
+_FILE: Final = Path("falai.toml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What the command line says; what is `None` the configuration says, or nothing does."""
+
+    agent: str | None = None
+    config: Path | None = None
+    store: str | None = None
+    spool: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    once: bool = False
+
+
+def configured(options: RunOptions) -> tuple[Config, Loaded]:
+    """What is to be run, checked, and nothing opened. Raises `ConfigError` and `LoadError`."""
+    given = {name: getattr(options, name) for name in ("agent", "store", "spool", "model", "base_url")}
+    file = options.config or (_FILE if _FILE.is_file() else None)
+    config = read_config(file, given=given)
+    loaded = load_agent(config.agent)
+    check_hosts(config.store)
+    if why := without_key(_agent(config, loaded).model):
+        raise ConfigError([ConfigProblem("model", why)])
+    return config, loaded
+
+
+def run_host(options: RunOptions) -> int:
+    """Runs until a signal; with `once` until nothing is left to do now. Gives the exit code.
+
+    Raises `ConfigError` and `LoadError` before anything is opened, and what the host raises when it begins.
+    """
+    config, loaded = configured(options)
+    secrets = (*config.secrets, *secrets_of(config.store))
+    stdout = os.dup(sys.stdout.fileno())
+    with logging_to_stderr(config.log_level, config.log_format, secrets), redirect_stdout(sys.stderr):
+        return asyncio.run(_run(config, loaded, stdout, once=options.once))
+
+
+def _agent(config: Config, loaded: Loaded) -> Agent[Any]:
+    model = named_model(config.model, config.base_url)
+    if model is None:
+        return loaded.agent
+    twin = copy.copy(loaded.agent)
+    twin.model = model
+    return twin
+
+
+async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> int:
+    agent, printer, stop = _agent(config, loaded), Printer(stdout), _Stop()
+    channels = config.channels or {LinesChannel.name: LinesChannel(printer)}
+    host = Host(
+        agent,
+        config.store,
+        channel=channels,
+        context=loaded.host_context,
+        settings=config.settings,
+        tenant=config.tenant,
+    )
+    tell = printer.print if config.spool is None else None  # who writes on standard input may wait for an answer
+    try:
+        async with host:
+            _LOG.info("%s runs on %s", agent.plan.name, config.store, extra=line("run.started"))
+            await _first_of(
+                stop.asked.wait(),
+                printer.broken.wait(),
+                _feeding(host, Taker(host, channels, tell), config.spool, once=once),
+            )
+            why = "nobody reads standard output" if printer.broken.is_set() else stop.why
+            _LOG.info("it stops: %s", why, extra=line("run.stopping"))
+        _LOG.info("it has stopped", extra=line("run.stopped"))
+    finally:
+        await close_model(agent.model)
+    return 1 if printer.broken.is_set() else 0
+
+
+async def _feeding(host: Host[Any], taker: Taker, spool: Path | None, *, once: bool) -> None:
+    """Takes lines in; returns only when there is an end, and nothing is left to do now."""
+    if spool is None:
+        await feed_from_stdin(taker.take)
+    else:
+        await feed_from_folder(spool, taker.take, once=once)
+    if once:
+        await host.drained()
+        return
+    _LOG.info("standard input has ended; timers and messages go on", extra=line("run.input_ended"))
+    await asyncio.Event().wait()
+
+
+class _Stop:
+    """Waits for a signal; a second one ends the program at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.why = "nothing is left to do"
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with suppress(NotImplementedError):  # Windows: there Ctrl-C is a KeyboardInterrupt
+                asyncio.get_running_loop().add_signal_handler(number, self._ask, number)
+
+    def _ask(self, number: signal.Signals) -> None:
+        if self.asked.is_set():
+            _LOG.warning("a second signal: it ends at once", extra=line("run.ended"))
+            os._exit(1)
+        self.why = number.name
+        self.asked.set()
+
+
+async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Waits until one of these is done, and cancels the others. Raises what that one raised."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
