@@ -168,7 +168,7 @@ def compiled(checked: Checked) -> Compiled:
             *(_signal(signal) for signal in signals),
         ],
         "actions": [Action(_ACTION, _never_run, parameters={}), *_functions(listed)],
-        "max_tool_loops": options.get("maxToolLoops", 5),
+        "max_tool_loops": options.get("maxToolLoops", 5) + 1,
         "debug": options.get("debug", False),
     }
     warnings = tuple(_warnings(flows.values()))
