@@ -36,7 +36,7 @@ from falai.flow.plan import ToolPlan
 from falai.flow.values import is_known
 from falai.log import line
 from falai.model.redaction import without_secrets
-from falai.session.jsontext import quoted
+from falai.session.jsontext import copied, quoted
 from falai.session.model import Run
 
 __all__ = ["Called", "ToolContext", "ToolResult", "run_as_hook", "tool_plan"]
@@ -223,7 +223,7 @@ async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreCon
     state = call.state
     own = ToolContext(
         context=dict(state.context) if is_object(state.context) else state.context,
-        data=dict(context.data),
+        data=copied(state.turn.session.data),
         history=context.history,
         step=_step(context.run),
         metadata=state.session.metadata,
