@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault
 from channel.made import KINDS, Made, made, message
-from falai.channel import ChannelError, Outgoing, Sent, TelegramChannel
+from falai.channel import Attachment, Button, ChannelError, Outgoing, Sent, TelegramChannel, Template, WhatsAppChannel
 from falai.session.dates import from_ms
 
 
@@ -92,6 +95,58 @@ async def test_an_answer_without_an_end_is_not_read_to_it(ready: Made) -> None:
         assert isinstance(await ready.channel.send(message(ready)), Sent)
 
 
+async def test_an_answer_that_breaks_off_behind_a_good_status_is_a_success(ready: Made) -> None:
+    """The message was taken, only its id is lost; behind any other status nobody knows."""
+    for status in (200, 500):
+        ready.vendor.faults.append(Fault(Answer(status, b"{", {"content-length": "1000", "connection": "close"})))
+    async with ready.channel:
+        assert isinstance(await ready.channel.send(message(ready)), Sent)
+        with pytest.raises(ChannelError) as caught:
+            await ready.channel.send(message(ready))
+    assert (caught.value.retryable, caught.value.maybe_delivered) == (True, True)
+
+
+async def test_a_pause_is_at_most_a_day(ready: Made) -> None:
+    """A vendor that is wrong about it shall not silence a session for good."""
+    ready.vendor.faults.append(Fault(Answer(429, b"{}", {"retry-after": "999999999"})))
+    assert (await _failure(ready)).retry_after_ms == 86_400_000
+
+
+async def test_what_has_no_json_form_is_told(ready: Made) -> None:
+    """An attachment of the host's own making holds half a sign, or an object."""
+    place = Attachment("location", data={"latitude": object(), "longitude": 1})
+    error = await _failure(ready, text="", media=place)
+    assert (error.retryable, "no JSON form" in str(error)) == (False, True)
+
+
+@pytest.mark.property
+@settings(max_examples=25)
+@given(st.data())
+async def test_sending_raises_nothing_else(data: st.DataObject) -> None:
+    """Whatever the message, it is sent or the error is a `ChannelError`."""
+    texts = st.text(max_size=8) | st.text(max_size=8).map(lambda text: text * 700)
+    plain = st.dictionaries(st.sampled_from(["latitude", "longitude", "name"]), st.floats() | st.text(max_size=3))
+    kinds = st.sampled_from(["image", "voice", "sticker", "location", "contact", "reaction", "other"])
+    files = st.builds(Attachment, kinds, url=st.none() | texts, id=st.none() | texts, data=plain)
+    out = data.draw(
+        st.builds(
+            Outgoing,
+            st.just("s"),
+            st.sampled_from(["4711", "", "BR.12", "é"]),
+            texts,
+            st.text(max_size=5),
+            media=st.none() | files | st.sampled_from(["menu", "gone"]),
+            buttons=st.lists(st.builds(Button, texts, texts), max_size=4).map(tuple),
+            template=st.none() | st.builds(Template, texts, texts, st.lists(texts, max_size=2).map(tuple)),
+        )
+    )
+    with made(data.draw(st.sampled_from(sorted(KINDS)))) as ready:
+        async with ready.channel:
+            for piece in ready.channel.split(out):
+                with suppress(ChannelError):
+                    assert isinstance(await ready.channel.send(piece), Sent)
+
+
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 410])
 async def test_what_a_server_refuses_is_not_repeated(ready: Made, status: int) -> None:
     """Nor is a redirect followed: the secret would go along."""
@@ -156,9 +211,13 @@ async def test_no_secret_is_told(
 
 
 async def test_an_address_that_is_none_is_no_matter_of_time() -> None:
-    """A misspelt one is told at once, and not tried again and again."""
-    channel = TelegramChannel("1:token", base_url="nowhere")
-    with pytest.raises(ChannelError, match="could not be made") as caught:
-        await channel.send(Outgoing("s", "1", "Hi", "k"))
-    await channel.aclose()
-    assert (caught.value.retryable, caught.value.maybe_delivered) == (False, False)
+    """A misspelt one is told at once, as is a token with a line break, and not tried again and again."""
+    with made("whatsapp") as ready:
+        broken = WhatsAppChannel("1", "first-line\nsecond-line", base_url=ready.vendor.url)
+        for channel in (TelegramChannel("1:token", base_url="nowhere"), broken):
+            async with channel:
+                with pytest.raises(ChannelError, match="could not be made") as caught:
+                    await channel.send(Outgoing("s", "1", "Hi", "k"))
+            assert (caught.value.retryable, caught.value.maybe_delivered) == (False, False)
+            assert "-line" not in str(caught.value)
+    assert ready.vendor.seen == []

@@ -15,6 +15,8 @@ from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from falai.channel.port import Attachment, Channel, ChannelError, Outgoing
 from falai.errors import words_of
 from falai.session.dates import system_now, to_ms
@@ -23,8 +25,9 @@ from falai.session.jsontext import parse_json, quoted
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
-__all__ = ["HttpChannel", "Reply", "is_empty"]
+__all__ = ["DAY_MS", "HttpChannel", "Reply", "is_empty"]
 
+DAY_MS: Final = 24 * 60 * 60 * 1000
 _SHORTEST: Final = 4  # a shorter word would take the letters out of the rest of an error
 _ANSWER: Final = 1_000_000
 """Of a longer answer to a message the rest is not read: what counts is its status."""
@@ -102,6 +105,13 @@ class HttpChannel(Channel):
         """The file of a message, `None` when there is none or nobody knows it."""
         return self._media.get(out.media) if isinstance(out.media, str) else out.media
 
+    def encoded(self, value: object) -> bytes:
+        """The value as JSON. Raises `ChannelError` for what has none, as data of an attachment may."""
+        try:
+            return msgspec.json.encode(value)
+        except (TypeError, ValueError) as error:
+            raise self.failed(f"the message has no JSON form: {words_of(error)}", retryable=False) from error
+
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         """Sends JSON once. Raises `ChannelError` when no answer came."""
         return await self._ask("POST", url, body, {"content-type": "application/json", **headers}, None)
@@ -111,12 +121,15 @@ class HttpChannel(Channel):
         return await self._ask("GET", url, None, headers, limit)
 
     def retry_after_ms(self, headers: Mapping[str, str]) -> int | None:
-        """What the header of RFC 9110 says, as seconds or as a date; `None` when it says nothing readable."""
+        """What the header of RFC 9110 says, as seconds or as a date; `None` when it says nothing readable.
+
+        At most a day: a vendor that is wrong about it shall not silence a session for good.
+        """
         value = headers.get("retry-after", "").strip()
         if re.fullmatch(r"[0-9]{1,9}", value):
-            return int(value) * 1000
+            return min(int(value) * 1000, DAY_MS)
         try:
-            return max(0, to_ms(parsedate_to_datetime(value)) - to_ms(self._clock()))
+            return min(max(0, to_ms(parsedate_to_datetime(value)) - to_ms(self._clock())), DAY_MS)
         except (TypeError, ValueError):
             return None
 
@@ -143,31 +156,41 @@ class HttpChannel(Channel):
             _ours.reset(ours)
 
     async def _read(self, response: Response, limit: int | None) -> Reply | ChannelError:
+        from httpx2 import RequestError  # an extra
+
         received = bytearray()
-        async for piece in response.aiter_bytes():
-            received += piece
-            if limit is None and len(received) > _ANSWER:
-                break
-            if limit is not None and len(received) > limit:
-                return self.failed(f"the file has more than {limit} bytes", retryable=False)
+        try:
+            async for piece in response.aiter_bytes():
+                received += piece
+                if limit is not None and len(received) > limit:
+                    return self.failed(f"the file has more than {limit} bytes", retryable=False)
+                if limit is None and len(received) > _ANSWER:
+                    break
+        except RequestError:
+            if limit is not None or not response.is_success:
+                raise
+            # The status has come: the message was taken, and only its id is lost.
         return Reply(response.status_code, response.headers, bytes(received))
 
     def _lost(self, error: Exception) -> ChannelError:
         from httpx2 import (  # an extra
             ConnectError,
             ConnectTimeout,
+            LocalProtocolError,
             PoolTimeout,
             ProxyError,
-            TransportError,
+            RequestError,
             UnsupportedProtocol,
         )
 
         what = f"{type(error).__name__}: {words_of(error)}"
         if isinstance(error, ConnectError | ConnectTimeout | PoolTimeout | ProxyError):
             return self.failed(f"the server was not reached ({what})", retryable=True)
-        if isinstance(error, TransportError) and not isinstance(error, UnsupportedProtocol):
-            return self.failed(f"the answer was lost ({what})", retryable=True, maybe_delivered=True)
-        return self.failed(f"the request could not be made ({what})", retryable=False)
+        if isinstance(error, UnsupportedProtocol | LocalProtocolError) or not isinstance(error, RequestError):
+            # The library's words quote what it could not send: it may be the token.
+            what = f"{type(error).__name__}: is its address or its token misspelt?"
+            return self.failed(f"the request could not be made ({what})", retryable=False)
+        return self.failed(f"the answer was lost ({what})", retryable=True, maybe_delivered=True)
 
     def _open(self) -> AsyncClient:
         if self._client is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from falai.channel.http import HttpChannel, Reply, is_empty
+from falai.channel.http import DAY_MS, HttpChannel, Reply, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -112,7 +112,7 @@ class TelegramChannel(HttpChannel):
         return file.body
 
     async def _call(self, method: str, content: Mapping[str, Any]) -> Any:
-        reply = await self.post(f"{self._base_url}/bot{self._token}/{method}", msgspec.json.encode(content), {})
+        reply = await self.post(f"{self._base_url}/bot{self._token}/{method}", self.encoded(content), {})
         if not reply.ok or object_at(reply.json()).get("ok") is False:
             raise self._refused(reply)
         return object_at(reply.json(), "result")
@@ -136,4 +136,4 @@ class TelegramChannel(HttpChannel):
 
     def _pause(self, said: Any, reply: Reply) -> int | None:
         seconds = number_at(said, "parameters", "retry_after")
-        return self.retry_after_ms(reply.headers) if seconds is None else max(0, seconds) * 1000
+        return self.retry_after_ms(reply.headers) if seconds is None else min(max(0, seconds) * 1000, DAY_MS)

@@ -93,7 +93,7 @@ class WebhookChannel(HttpChannel):
         message = msgspec.structs.replace(out, media=self.media_of(out))
         stamp = to_ms(self._clock()) // 1000
         envelope = {"type": "message", "timestamp": iso(stamp * 1000), "data": message}
-        body = msgspec.json.encode(envelope)
+        body = self.encoded(envelope)
         key = quote(out.idempotency_key, safe="-_.~:/")  # a header is ASCII, and the key whatever the session's id is
         signed = self._signature(key, str(stamp), body)
         headers = {"webhook-id": key, "webhook-timestamp": str(stamp), "webhook-signature": signed}

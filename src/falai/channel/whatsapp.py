@@ -12,9 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-import msgspec
-
-from falai.channel.http import HttpChannel, Reply, is_empty
+from falai.channel.http import DAY_MS, HttpChannel, Reply, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -53,7 +51,7 @@ class WhatsAppChannel(HttpChannel):
     Raises `ImportError` when the extra `channels` is missing.
     """
 
-    window_ms = 24 * 60 * 60 * 1000
+    window_ms = DAY_MS
 
     def __init__(
         self,
@@ -90,7 +88,7 @@ class WhatsAppChannel(HttpChannel):
         if len(out.idempotency_key) <= _OPAQUE:
             body["biz_opaque_callback_data"] = out.idempotency_key
         url = f"{self._base_url}/{self._number}/messages"
-        reply = await self.post(url, msgspec.json.encode(body), self._headers)
+        reply = await self.post(url, self.encoded(body), self._headers)
         if not reply.ok:
             raise self._refused(reply)
         return Sent(next((text_at(each, "id") for each in list_at(reply.json(), "messages")), None))
