@@ -54,7 +54,7 @@ def test_a_line_that_is_refused_stops_nothing(tmp_path: Path) -> None:
     assert [line["line"] for line in refused] == [1, 2]
     assert "it is no JSON" in refused[0]["why"]
     assert refused[1]["why"] == 'there is no channel "whatsapp"; there is lines'
-    assert "run.refused line=1: line 1 is refused: it is no JSON" in done.stderr
+    assert "run.refused number=1: line 1 is refused: it is no JSON" in done.stderr
     assert len(lines_of(done, "message")) == 1
 
 

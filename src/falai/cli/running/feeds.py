@@ -48,7 +48,7 @@ async def feed_from_folder(folder: Path, take: Take, *, once: bool) -> None:
                 await _take_file(file, take)
             except OSError as error:
                 why = f"the file {file} cannot be taken in, and is tried again: {error.strerror or error}"
-                _LOG.error(why, extra=line("run.failed", error=type(error).__name__))  # its place says all
+                _LOG.error(why, extra=line("run.file_failed", error=type(error).__name__))  # its place says all
         if once and not _waiting(folder):
             return
         await asyncio.sleep(_LOOK_S)

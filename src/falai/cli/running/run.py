@@ -136,7 +136,7 @@ class _Stop:
 
     def _ask(self, number: signal.Signals) -> None:
         if self.asked.is_set():
-            _LOG.warning("a second signal: it ends at once", extra=line("run.ended"))
+            _LOG.warning("a second signal: it ends at once", extra=line("run.cut_short"))
             os._exit(1)
         self.why = number.name
         self.asked.set()

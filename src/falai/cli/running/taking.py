@@ -13,7 +13,7 @@ from falai.cli.running.requests import Request, read_request
 from falai.errors import words_of
 from falai.host.errors import OverloadedError
 from falai.host.host import Host
-from falai.log import line as log_line
+from falai.log import line
 from falai.session.jsontext import quoted
 
 __all__ = ["Taker"]
@@ -36,11 +36,11 @@ class Taker:
         self._tell = tell
         self._count = 0
 
-    async def take(self, line: bytes) -> str | None:
+    async def take(self, read: bytes) -> str | None:
         """Why the line was refused, or `None` when it is durable; it waits for as long as the host cannot take it."""
         self._count += 1
         try:
-            request = _read(line)
+            request = _read(read)
             self._check_channel(request)
             await self._say("received", await self._handed_over(request))
         except ValueError as error:
@@ -62,7 +62,7 @@ class Taker:
                 raise  # the line's fault
             except Exception as error:  # noqa: BLE001  # the host's, such as a disk that is full: the line waits
                 why = words_of(error)
-                extra = log_line("run.failed", error=type(error).__name__)
+                extra = line("run.line_failed", error=type(error).__name__)
                 _LOG.error("a line could not be kept, and is tried again: %s", why, exc_info=error, extra=extra)
                 await asyncio.sleep(_PAUSE_S)
 
@@ -81,7 +81,7 @@ class Taker:
         return {"key": received.key, "new": received.new}
 
     async def _refused(self, why: str) -> str:
-        extra = log_line("run.refused", line=self._count)
+        extra = line("run.refused", number=self._count)
         _LOG.warning("line %d is refused: %s", self._count, why, extra=extra)
         await self._say("refused", {"line": self._count, "why": why})
         return why
@@ -92,7 +92,7 @@ class Taker:
                 await self._tell(what, said)
 
 
-def _read(line: bytes) -> Request:
-    if len(line) > LONGEST:
+def _read(read: bytes) -> Request:
+    if len(read) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST} bytes")
-    return read_request(line)
+    return read_request(read)
