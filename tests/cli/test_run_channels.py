@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -25,9 +25,9 @@ MESSAGE = {"session": "s1", "id": "m1", "message": "hello, I want a reminder", "
 
 
 @contextmanager
-def _server(*statuses: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _server(*statuses: int) -> Iterator[tuple[str, SimpleQueue[dict[str, Any]]]]:
     """A receiver that answers with these, then with 200; gives its address and what came, signed well."""
-    came: list[dict[str, Any]] = []
+    came: SimpleQueue[dict[str, Any]] = SimpleQueue()
     answers = [*statuses]
 
     class Receiver(BaseHTTPRequestHandler):
@@ -38,7 +38,7 @@ def _server(*statuses: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             assert self.headers["webhook-signature"] == f"v1,{mac}"
             status = answers.pop(0) if answers else 200
             if status == 200:
-                came.append(json.loads(body))
+                came.put(json.loads(body))
             self.send_response(status)
             self.end_headers()
 
@@ -68,11 +68,9 @@ def test_messages_go_out_by_the_channel(tmp_path: Path) -> None:
             host.tell(**MESSAGE)
             host.wait_for(type="received", key="message:m1")
             host.wait_for_log("message.failed")
-            until = monotonic() + PATIENCE
-            while len(came) < 2 and monotonic() < until:
-                sleep(0.01)
-        assert [said["data"]["text"] for said in came] == ["I will come back.", "Here I am again."]
-        assert {said["data"]["address"] for said in came} == {"+55"}
+            said = [came.get(timeout=PATIENCE)["data"] for _ in range(2)]
+        assert [message["text"] for message in said] == ["I will come back.", "Here I am again."]
+        assert {message["address"] for message in said} == {"+55"}
         assert host.texts == []
 
 

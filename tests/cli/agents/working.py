@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from falai import ActionContext, ActionResult, Agent, Do, Flow, OnAnyMessage, Say, ok
-from falai.host.callables import Turning
+from falai.host import Turning
 
 
 async def work(ctx: ActionContext[Path]) -> ActionResult:

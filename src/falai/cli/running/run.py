@@ -27,8 +27,8 @@ from falai.cli.running.logs import logging_to_stderr
 from falai.cli.running.printing import LinesChannel, Printer
 from falai.cli.running.taking import Taker
 from falai.cli.urls import check_hosts, secrets_of
+from falai.host import Host
 from falai.host.config import Config, ConfigError, ConfigProblem, read_config
-from falai.host.host import Host
 from falai.log import line
 
 __all__ = ["RunOptions", "configured", "run_host"]

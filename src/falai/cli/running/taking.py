@@ -11,8 +11,8 @@ from typing import Any, Final
 from falai.cli.running.feeds import LONGEST
 from falai.cli.running.requests import Request, read_request
 from falai.errors import words_of
+from falai.host import Host
 from falai.host.errors import OverloadedError
-from falai.host.host import Host
 from falai.log import line
 from falai.session.jsontext import quoted
 
