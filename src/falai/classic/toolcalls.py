@@ -7,7 +7,6 @@ here but what is no `Exception`. Directives are only noted: they belong to the p
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -34,14 +33,12 @@ from falai.flow.handlers import ToolResult as CoreResult
 from falai.flow.places import Place, Wire, is_object
 from falai.flow.plan import ToolPlan
 from falai.flow.values import is_known
-from falai.log import line
-from falai.model.redaction import without_secrets
+from falai.model.tools import what_raised
 from falai.session.jsontext import copied, quoted
 from falai.session.model import Run
 
 __all__ = ["Called", "ToolContext", "ToolResult", "run_as_hook", "tool_plan"]
 
-_LOG: Final = logging.getLogger(__name__)
 _RESULT = ("data", "success", "error", "directive", "dataUpdate", "contextUpdate")
 
 
@@ -210,10 +207,7 @@ def _adapted(plan: ToolPlan, run: Handler) -> ToolPlan:
             return refused or _read(call, await _handled(call, run, arguments, context))
         except Exception as error:  # noqa: BLE001  the model reads what went wrong (D-46)
             call.emissions.clear()
-            detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
-            extra = line("tool.raised", context.run, function=plan.id)
-            _LOG.warning("tool %s raised %s", plan.id, type(error).__name__, exc_info=detail, extra=extra)
-            return _failure(without_secrets(words_of(error)))
+            return _failure(what_raised(plan.id, context.run, error))
 
     return replace(plan, handler=handle, validate_input=begin, check_permissions=None)
 

@@ -21,8 +21,9 @@ from falai.model.effects import ToolAnswer, ToolUse, UseTools
 from falai.model.lenient import as_object
 from falai.model.redaction import without_secrets
 from falai.session.jsontext import json_text, quoted, to_plain
+from falai.session.model import Run
 
-__all__ = ["batches", "run_tools", "use_tool"]
+__all__ = ["batches", "run_tools", "use_tool", "what_raised"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -92,12 +93,16 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _raised(tool: ToolPlan, call: ToolUse, error: BaseException) -> ToolAnswer:
-    kind = type(error).__name__
+def what_raised(tool_id: str, run: Run | None, error: BaseException) -> str:
+    """Logs that a tool raised; gives its words as the model may read them."""
     detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
-    extra = line("tool.raised", call.context.run, function=tool.id)
-    _LOG.warning("tool %s raised %s", tool.id, kind, exc_info=detail, extra=extra)
-    return _refused(kind, without_secrets(words_of(error)))
+    extra = line("tool.raised", run, function=tool_id)
+    _LOG.warning("tool %s raised %s", tool_id, type(error).__name__, exc_info=detail, extra=extra)
+    return without_secrets(words_of(error))
+
+
+def _raised(tool: ToolPlan, call: ToolUse, error: BaseException) -> ToolAnswer:
+    return _refused(type(error).__name__, what_raised(tool.id, call.context.run, error))
 
 
 async def _refusal(tool: ToolPlan, call: ToolUse) -> ToolAnswer | None:
