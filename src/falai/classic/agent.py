@@ -176,5 +176,5 @@ def _build(options: Mapping[str, Any]) -> _Built:
     made = compiled(checked)
     core = Core(made)
     for warning in made.warnings:
-        _LOG.warning("[Agent] %s", warning, extra=line("agent.warning"))
+        _LOG.warning("[Agent] %s", warning, extra=line("classic.warning"))
     return _Built(checked.options, core, flows_of(checked.options))

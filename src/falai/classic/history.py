@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from falai.flow.places import is_list, is_object
+from falai.log import line
 from falai.model.compaction import compact
 from falai.model.port import Model
 from falai.session.jsontext import MISSING, show
@@ -74,9 +75,8 @@ def bounded(history: list[Item], most: int) -> list[Item]:
     while cut > 0 and history[cut].get("role") == "tool":
         cut -= 1
     if cut:
-        _LOG.warning(
-            "%s items of the history are dropped (maxHistoryMessages is %s); compaction keeps a summary", cut, most
-        )
+        words = "%s items of the history are dropped (maxHistoryMessages is %s); compaction keeps a summary of them"
+        _LOG.warning(words, cut, most, extra=line("history.cut"))
     return history[cut:]
 
 

@@ -36,7 +36,7 @@ def pending_of(target: object, flows: Sequence[ClassicFlow]) -> dict[str, Any]:
         ids_of([flow], flows, "dispatch")
     if dropped := [name for name in _BEFORE_THE_MODEL if name in members]:
         words = "dispatch: %s has no meaning between turns and is dropped"
-        _LOG.warning(words, ", ".join(dropped), extra=line("directive.dropped", members=dropped))
+        _LOG.warning(words, ", ".join(dropped), extra=line("dispatch.dropped", members=dropped))
     wire = merge({}, given).to_wire()
     return {name: to_plain(value, name) for name, value in wire.items() if name not in _BEFORE_THE_MODEL}
 
