@@ -23,8 +23,8 @@ def test_the_namespace_has_three_names() -> None:
 def test_the_room_loads_what_is_asked_for() -> None:
     """Every public name is there, a wrong one is told, and the core is imported without this room."""
     assert [name for name in classic.__all__ if not hasattr(classic, name)] == []
-    with pytest.raises(AttributeError, match="has no attribute 'create'"):
-        _ = classic.create  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # wrong on purpose
+    with pytest.raises(AttributeError, match="has no attribute 'create_agents'"):
+        _ = classic.create_agents  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]  # wrong on purpose
     code = "import sys, falai; falai.Agent; print(any(name.startswith('falai.classic') for name in sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
     assert said.strip() == "False"
