@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault
@@ -120,7 +120,6 @@ async def test_what_has_no_json_form_is_told(ready: Made) -> None:
 
 
 @pytest.mark.property
-@settings(max_examples=25)
 @given(st.data())
 async def test_sending_raises_nothing_else(data: st.DataObject) -> None:
     """Whatever the message, it is sent or the error is a `ChannelError`."""

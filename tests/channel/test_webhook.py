@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault
@@ -72,7 +72,6 @@ async def test_a_repetition_is_known_by_its_id() -> None:
 
 
 @pytest.mark.property
-@settings(max_examples=20)
 @given(st.text(min_size=1, max_size=30))
 async def test_any_key_makes_a_header(key: str) -> None:
     """A session's id may hold any sign; two keys are never one header."""

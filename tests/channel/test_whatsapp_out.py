@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault, json_answer
@@ -115,7 +115,6 @@ async def test_a_template_goes_out_alone(ready: Made) -> None:
 
 
 @pytest.mark.property
-@settings(max_examples=30)
 @given(
     st.integers(0, 9000),
     st.sampled_from(["word ", "😀", "a", "é\u0301 ", "line\n"]),
