@@ -14,25 +14,19 @@ _MESSAGES = """
     SELECT 'message', tenant, session, key, 'message', body, attempts, error, settled_at FROM falai_outbox
     WHERE agent = ? AND state = 'dead' AND tenant = coalesce(?, tenant) AND session = coalesce(?, session)
     ORDER BY settled_at LIMIT ?"""
-_TAKE_INPUT = """
-    DELETE FROM falai_inbox WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead'
-    RETURNING tenant, agent, session, key, kind, body, attachments"""
-_AGAIN_INPUT = """
-    INSERT INTO falai_inbox
-        (tenant, agent, session, key, kind, body, attachments, received_at, pause_until, not_before)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_TAKE_MESSAGE = """
-    DELETE FROM falai_outbox WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead'
-    RETURNING tenant, agent, session, revision, position, key, body, by_person, channel, address, after_ms"""
-_AGAIN_MESSAGE = """
-    INSERT INTO falai_outbox
-        (tenant, agent, session, revision, position, key, body, by_person, channel, address, after_ms, due_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_RETRY_INPUT = """
+    UPDATE falai_inbox SET state = 'new', attempts = 0, settled_at = NULL, not_before = ?
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
+_RETRY_MESSAGE = """
+    UPDATE falai_outbox SET state = 'new', attempts = 0, settled_at = NULL, due_at = ?
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
 # The key of an input stays known: what was dropped does not come back with a repeated delivery.
 _DROP_INPUT = """
     UPDATE falai_inbox SET state = 'done', body = '', attachments = '[]', settled_at = ?
     WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
 _DROP_JOURNAL = "DELETE FROM falai_journal WHERE tenant = ? AND agent = ? AND session = ? AND input = ?"
+_DROP_MESSAGE = """
+    DELETE FROM falai_outbox WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
 
 
 def dead(agent: str, *, limit: int, tenant: str | None = None, session: str | None = None) -> Work[tuple[DeadRow, ...]]:
@@ -44,22 +38,15 @@ def dead(agent: str, *, limit: int, tenant: str | None = None, session: str | No
 
 
 def retry_dead(row: DeadRow, *, now_ms: int) -> Work[bool]:
-    """Puts it back with no failed attempts. False: it is not set aside any more.
-
-    An input stands behind those that wait already, as if it came in now; a message stands where it stood.
-    """
-    of_input = row.what == "input"
-    (found,) = yield (Statement(_TAKE_INPUT if of_input else _TAKE_MESSAGE, _which(row)),)
-    if found:
-        sql, more = (_AGAIN_INPUT, (now_ms, now_ms, now_ms)) if of_input else (_AGAIN_MESSAGE, (now_ms,))
-        yield (Statement(sql, (*found[0], *more)),)
-    return found != []
+    """Puts it back where it stood, with no failed attempts. False: it is not set aside any more."""
+    sql = _RETRY_INPUT if row.what == "input" else _RETRY_MESSAGE
+    return (yield (Statement(sql, (now_ms, *_which(row))),))[0] != []
 
 
 def drop_dead(row: DeadRow, *, now_ms: int) -> Work[bool]:
     """Lets it go for good. False: it is not set aside any more."""
     if row.what == "message":
-        return (yield (Statement(_TAKE_MESSAGE, _which(row)),))[0] != []
+        return (yield (Statement(_DROP_MESSAGE, _which(row)),))[0] != []
     (dropped,) = yield (Statement(_DROP_INPUT, (now_ms, *_which(row))),)
     if dropped:
         yield (Statement(_DROP_JOURNAL, _which(row)),)

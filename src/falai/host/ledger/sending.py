@@ -37,7 +37,7 @@ _TOLD = """
     RETURNING tenant, session"""
 _WAS_SENT = """
     UPDATE falai_outbox SET state = 'sent', settled_at = ?, provider_id = ?, status = ?, error = ?
-    WHERE seq = (SELECT min(seq) FROM falai_outbox WHERE agent = ? AND key = ? AND state = {state})
+    WHERE agent = ? AND key = ? AND state = {state}
     RETURNING tenant, session"""
 _UNSENT = tuple(_WAS_SENT.replace("{state}", state) for state in ("'new'", "'dead'"))
 

@@ -51,6 +51,8 @@ CREATE UNIQUE INDEX falai_inbox_key ON falai_inbox (tenant, agent, session, key)
 CREATE INDEX falai_inbox_queue ON falai_inbox (tenant, agent, session, seq) WHERE state = 'new';
 CREATE INDEX falai_inbox_ready ON falai_inbox (agent, not_before) WHERE state = 'new';
 CREATE INDEX falai_inbox_dead ON falai_inbox (agent, settled_at) WHERE state = 'dead';
+CREATE INDEX falai_inbox_said ON falai_inbox (agent, settled_at) WHERE state = 'done' AND body <> '';
+CREATE INDEX falai_inbox_known ON falai_inbox (agent, settled_at) WHERE state = 'done' AND body = '';
 
 -- The model's answers for an input that is being played.
 CREATE TABLE falai_journal (
@@ -66,7 +68,6 @@ CREATE TABLE falai_journal (
 
 -- What goes out, in the order of revision and position: state new, sent, dead or withheld.
 CREATE TABLE falai_outbox (
-    seq {id},
     tenant {text} NOT NULL,
     agent {text} NOT NULL,
     session {text} NOT NULL,
@@ -84,13 +85,14 @@ CREATE TABLE falai_outbox (
     provider_id {text},
     status TEXT,
     error TEXT,
-    settled_at BIGINT
+    settled_at BIGINT,
+    PRIMARY KEY (tenant, agent, session, revision, position)
 );
-CREATE UNIQUE INDEX falai_outbox_place ON falai_outbox (tenant, agent, session, revision, position);
 CREATE INDEX falai_outbox_queue ON falai_outbox (tenant, agent, session, revision, position) WHERE state = 'new';
 CREATE INDEX falai_outbox_ready ON falai_outbox (agent, due_at) WHERE state = 'new';
 CREATE INDEX falai_outbox_receipt ON falai_outbox (agent, channel, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX falai_outbox_dead ON falai_outbox (agent, settled_at) WHERE state = 'dead';
+CREATE INDEX falai_outbox_old ON falai_outbox (agent, settled_at) WHERE state IN ('sent', 'withheld');
 
 -- Timers. Only the due ones are ever looked at.
 CREATE TABLE falai_wakes (
