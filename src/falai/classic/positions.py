@@ -78,11 +78,11 @@ async def begin(state: TurnState, run: Run, flow: FlowPart) -> None:
 async def leave(state: TurnState, run: Run, reason: ExitReason, *, flow_too: bool = True) -> None:
     """Tells the step on which the run stands, and its flow, that they are left, when they had been entered (D-80)."""
     flow, part = state.compiled.flows.get(run.flow_id), state.compiled.part(run)
-    if flow is None:
+    if flow is None or id(run) in state.left_runs:
         return
     if part is not None and was_opened(state, run, key_of(run)):
         await call_quietly(state, f"hook:onExit:{part.own}", part.hooks.get("onExit"), reason)
-    if flow_too and id(run) not in state.left_runs:
+    if flow_too:
         state.left_runs.add(id(run))
         if was_opened(state, run):
             await call_quietly(state, f"hook:onExit:{flow.id}", flow.hooks.get("onExit"), reason)
