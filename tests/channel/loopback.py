@@ -3,7 +3,7 @@
     with serving(WhatsAppServer()) as vendor:
         channel = WhatsAppChannel(vendor.number, vendor.token, base_url=vendor.url)
 
-`vendor.faults` are for the next requests, one each; `vendor.seen` holds what came in.
+`vendor.faults` are for the next requests, one each, `None` for one that goes well; `vendor.seen` holds what came in.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ class Vendor:
 
     url: str = ""
     seen: list[Seen] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Fault | None] = field(default_factory=list)
 
     def answer(self, request: Seen) -> Answer:
         raise AssertionError("each vendor has its own")
 
     def handle(self, request: Seen) -> tuple[Answer, float]:
         self.seen.append(request)
-        if not self.faults:
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is None:
             return self.answer(request), 0.0
-        fault = self.faults.pop(0)
         if fault.after:
             self.answer(request)
         return fault.answer, fault.pause
