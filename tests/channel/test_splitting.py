@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falai.channel import Outgoing
+from falai.channel import Button, Outgoing
 from falai.channel.splitting import length, numbered, split_text
 
 TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n\t😀👨\u200d👩é\u0301\u00a0"), max_size=80) | st.text(max_size=40)
@@ -50,6 +50,8 @@ def test_a_sign_of_several_code_points_stays_whole() -> None:
 
 
 def test_each_piece_has_a_key_of_its_own_and_the_last_has_the_buttons() -> None:
-    """As `Channel.split` promises."""
-    pieces = numbered(Outgoing("s", "a", "", "k"), ["x", "y", "z"])
+    """As `Channel.split` promises; a file whose slug nobody knows yet is still sent once only."""
+    pieces = numbered(Outgoing("s", "a", "", "k", media="menu", buttons=(Button("b", "B"),)), ["x", "y", "z"])
     assert [(piece.text, piece.idempotency_key) for piece in pieces] == [("x", "k"), ("y", "k/2"), ("z", "k/3")]
+    assert [piece.media for piece in pieces] == ["menu", None, None]
+    assert [len(piece.buttons) for piece in pieces] == [0, 0, 1]

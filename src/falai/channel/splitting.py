@@ -51,12 +51,13 @@ def behind_media(out: Outgoing, texts: Sequence[str]) -> Sequence[Outgoing]:
 
 
 def numbered(out: Outgoing, texts: Sequence[str], *, first: int = 1) -> Sequence[Outgoing]:
-    """A message for each text; keys as `Channel.split` promises."""
+    """A message for each text, the first with the file and the last with the buttons; keys as `Channel.split` promises."""
     last = len(texts) - 1
     return [
         msgspec.structs.replace(
             out,
             text=text,
+            media=out.media if number == 0 else None,
             buttons=out.buttons if number == last else (),
             idempotency_key=out.idempotency_key if first + number == 1 else f"{out.idempotency_key}/{first + number}",
         )
