@@ -74,7 +74,7 @@ def keep(state: TurnState, found: Merged) -> None:
         state.left = merge(state.left, found.left)
         return
     without(found, BEFORE_MODEL)
-    if reply := found.members.get("reply"):
+    if (reply := found.members.get("reply")) and "aborted" not in state.marks:  # nothing is said then (D-54)
         say_instead(state, reply)
 
 
