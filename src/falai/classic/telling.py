@@ -42,7 +42,7 @@ def response_of(state: TurnState, result: TurnResult, session: ClassicSession) -
         tool_calls=tuple(state.tool_calls) or None,
         is_flow_complete=any(flow.reason in ("completed", "last_step") for flow in ended),
         executed_steps=tuple(state.executed),
-        stopped_reason=_stopped(state, ended, session),
+        stopped_reason=_stopped(state, result, session),
         applied_instructions=tuple(state.applied),
         triggered_signals=tuple(state.firings),
         ended_flows=ended,
@@ -76,8 +76,12 @@ def _reason(state: TurnState, end: EndedRun) -> EndedBy:
     return "completed" if end.run.id in state.completed else _ENDED.get(end.reason, "aborted")
 
 
-def _stopped(state: TurnState, ended: Sequence[EndedFlow], session: ClassicSession) -> StoppedReason | None:
-    marks = state.marks | ({"last_step"} if any(flow.reason == "last_step" for flow in ended) else set[Mark]())
+def _stopped(state: TurnState, result: TurnResult, session: ClassicSession) -> StoppedReason | None:
+    marks = set(state.marks)
+    if any(end.reason == "end" for end in result.ended):
+        marks.add("last_step")
+    if result.messages:  # a signal may speak after a halt
+        marks.discard("halt")
     for mark in _FIRST_OF:
         if mark in marks:
             return mark
