@@ -122,9 +122,9 @@ def test_how_to_ask_is_not_shown() -> None:
 
 
 def test_the_skeleton_is_the_envelope_with_blank_leaves() -> None:
-    """Before the closing words stands the object in the envelope's own order (M-4.10)."""
+    """The last line is the object in the envelope's own order (M-4.10)."""
     request = _full()
-    skeleton = json.loads(request.prompt.splitlines()[-2])
+    skeleton = json.loads(request.prompt.splitlines()[-1])
     assert skeleton == {
         "flows": {"sales": 0, "late": 0},
         "mentions": {"f1": False},

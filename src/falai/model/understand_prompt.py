@@ -34,9 +34,8 @@ One phrase that fits is enough, but an exception that fits makes it false whatev
 _QUESTIONS: Final = "Decide true or false by this message, as it is meant at this point of the talk:"
 
 _FIELDS: Final = """\
-For each field, look for the customer's words that state it. Found: the value, in the field's type. Not found: null. \
-A guess, an example in a description, and what only the assistant said are not found. \
-A short answer is for a field marked [asked for now]."""
+Read a value only if this message gives it. A guess, or something the assistant brought up, is no value. \
+Whatever is missing is null. A short answer is for a field marked [asked for now]."""
 
 _CORRECTIONS: Final = """\
 Where a present value is shown, null leaves it as it is; \
@@ -45,25 +44,12 @@ give a value there only if the message clearly says that it is a different one."
 _OUTPUT: Final = """\
 One JSON object and nothing else: no words around it, no fence. Keep every key; what you cannot tell is null."""
 
-# With an answer to go by, a small model less often gives the blank form back or fills in all of it.
-_EXAMPLE: Final = {
-    "flows": '{"rent":95,"lessons":0}',
-    "mentions": '{"complaint":false}',
-    "fields": '{"name":null,"boats":2,"day":null,"email":null,"wish":null}',
-    "asks": "false",
-}
-
-_FORM: Final = "The blank form here:"
-_FILL_IN: Final = """\
-Fill it in for the message above: score the flows and judge the rest. \
-A null changes only where the message itself holds words for that field."""
-
 _SECTIONS: Final = {
     "flows": "for each flow a whole number from 0 to 100, by the scale above",
     "mentions": "for each true or false",
     "extract": "for each that is true what was read, else null",
     "branches": "for each question true or false",
-    "fields": "the value of each field that the message states; null for each that it does not, which are most",
+    "fields": "the value of each field, or null",
     "asks": (
         "true if the customer expects something back: to be told, sent or shown a thing, or quoted a price; "
         "false if this is only a reply to the assistant, a greeting or a yes"
@@ -147,13 +133,7 @@ def _fields(fields: Iterable[FieldTask], floor: FloorTask | None) -> str:
 def _output(task: UnderstandTask) -> str:
     skeleton = dict(_skeleton(task))
     lines = [f"- {part}: {_SECTIONS[part]}" for part in skeleton]
-    return section("Output", _lines([_OUTPUT, *lines, _example(skeleton), _FORM, _object(skeleton), _FILL_IN]))
-
-
-def _example(parts: Iterable[str]) -> str:
-    """An answer of another business's, with the sections that this one has."""
-    answer = _object({part: _EXAMPLE[part] for part in parts if part in _EXAMPLE})
-    return f'At a boat house, to "two kayaks, please", the right answer would be {answer}'
+    return section("Output", _lines([_OUTPUT, *lines, _object(skeleton)]))
 
 
 def _skeleton(task: UnderstandTask) -> Iterator[tuple[str, str]]:
