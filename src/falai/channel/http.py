@@ -25,8 +25,10 @@ from falai.session.jsontext import parse_json, quoted
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
-__all__ = ["DAY_MS", "HttpChannel", "Reply", "is_empty"]
+__all__ = ["DAY_MS", "UNSURE", "HttpChannel", "Reply", "is_empty"]
 
+UNSURE: Final = frozenset({408, 500, 502, 504})
+"""Statuses of a server, or of one before it, that may have taken the message."""
 DAY_MS: Final = 24 * 60 * 60 * 1000
 _SHORTEST: Final = 4  # a shorter word would take the letters out of the rest of an error
 _ANSWER: Final = 1_000_000
@@ -86,6 +88,10 @@ class HttpChannel(Channel):
         """An error of this channel, in words that hold none of its secrets."""
         return ChannelError(self.name, self.clean(what), retryable=retryable, **more)
 
+    def refusal(self, why: str) -> ChannelError:
+        """The error of a message that no other try would send."""
+        return self.failed(why, retryable=False)
+
     def clean(self, text: str) -> str:
         """The text without what this channel was given to keep."""
         for secret in sorted(self._secrets, key=len, reverse=True):
@@ -98,7 +104,7 @@ class HttpChannel(Channel):
         if not isinstance(out.media, str):
             return out.media
         if out.media not in self._media:
-            raise self.failed(f"no media has the slug {quoted(out.media)}: add it to media=", retryable=False)
+            raise self.refusal(f"no media has the slug {quoted(out.media)}: add it to media=")
         return self._media[out.media]
 
     def known_media(self, out: Outgoing) -> Attachment | None:
@@ -110,7 +116,7 @@ class HttpChannel(Channel):
         try:
             return msgspec.json.encode(value)
         except (TypeError, ValueError) as error:
-            raise self.failed(f"the message has no JSON form: {words_of(error)}", retryable=False) from error
+            raise self.refusal(f"the message has no JSON form: {words_of(error)}") from error
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         """Sends JSON once. Raises `ChannelError` when no answer came."""
@@ -163,7 +169,7 @@ class HttpChannel(Channel):
             async for piece in response.aiter_bytes():
                 received += piece
                 if limit is not None and len(received) > limit:
-                    return self.failed(f"the file has more than {limit} bytes", retryable=False)
+                    return self.refusal(f"the file has more than {limit} bytes")
                 if limit is None and len(received) > _ANSWER:
                     break
         except RequestError:
@@ -189,7 +195,7 @@ class HttpChannel(Channel):
         if isinstance(error, UnsupportedProtocol | LocalProtocolError) or not isinstance(error, RequestError):
             # The library's words quote what it could not send: it may be the token.
             what = f"{type(error).__name__}: is its address or its token misspelt?"
-            return self.failed(f"the request could not be made ({what})", retryable=False)
+            return self.refusal(f"the request could not be made ({what})")
         return self.failed(f"the answer was lost ({what})", retryable=True, maybe_delivered=True)
 
     def _open(self) -> AsyncClient:

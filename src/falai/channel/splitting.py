@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
-from falai.channel.port import Outgoing
+from falai.channel.port import ChannelError, Outgoing
 
-__all__ = ["behind_media", "length", "numbered", "split_text"]
+__all__ = ["Refuse", "behind_media", "check_length", "length", "numbered", "split_text"]
 
 _PAUSES: Final = (r"\n[ \t]*\n", r"\n", r"(?<=[.!?…])\s", r"\s")
 """Where to cut, the best first."""
@@ -23,10 +23,19 @@ _GLUE: Final = "\u200d\ufe0f\ufe0e"
 _SKIN: Final = range(0x1F3FB, 0x1F400)
 _TOGETHER: Final = 16  # so far back is a cut moved to keep what makes one sign; a longer chain is no sign
 
+Refuse = Callable[[str], ChannelError]
+"""Makes an error of the reason why a message is not sent."""
+
 
 def length(text: str) -> int:
     """How many UTF-16 units the text has."""
     return len(text) + sum(sign > "\uffff" for sign in text)
+
+
+def check_length(text: str, limit: int, what: str, refuse: Refuse) -> None:
+    """Raises what `refuse` makes of the reason when the text is too long."""
+    if length(text) > limit:
+        raise refuse(f"{what} has at most {limit} characters; this one has {length(text)}")
 
 
 def split_text(text: str, limit: int) -> Sequence[str]:

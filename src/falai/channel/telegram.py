@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from falai.channel.http import DAY_MS, HttpChannel, Reply, is_empty
+from falai.channel.http import DAY_MS, UNSURE, HttpChannel, Reply, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -29,8 +29,6 @@ from falai.channel.telegram_incoming import UPDATES, incoming_of
 from falai.channel.telegram_outgoing import call_of, pieces_of
 
 __all__ = ["TelegramChannel"]
-
-_UNSURE = frozenset({500, 502, 504})
 
 
 class TelegramChannel(HttpChannel):
@@ -67,7 +65,7 @@ class TelegramChannel(HttpChannel):
             out = msgspec.structs.replace(out, template=None, media=None, buttons=())
         if is_empty(out):
             return Sent()
-        result = await self._call(*call_of(out, self.media_of(out), self._refusal))
+        result = await self._call(*call_of(out, self.media_of(out), self.refusal))
         chat, number = number_at(result, "chat", "id"), number_at(result, "message_id")
         return Sent(None if number is None else f"{out.address if chat is None else chat}:{number}")
 
@@ -102,10 +100,10 @@ class TelegramChannel(HttpChannel):
 
     async def download(self, attachment: Attachment, *, limit: int = 20_000_000) -> bytes:
         if attachment.id is None:
-            raise self._refusal("an attachment without an id is no file of Telegram's")
+            raise self.refusal("an attachment without an id is no file of Telegram's")
         path = text_at(await self._call("getFile", {"file_id": attachment.id}), "file_path")
         if path is None:
-            raise self._refusal("Telegram has no file of this id any more")
+            raise self.refusal("Telegram has no file of this id any more")
         file = await self.get(f"{self._base_url}/file/bot{self._token}/{path}", {}, limit)
         if not file.ok:
             raise self._refused(file)
@@ -117,9 +115,6 @@ class TelegramChannel(HttpChannel):
             raise self._refused(reply)
         return object_at(reply.json(), "result")
 
-    def _refusal(self, why: str) -> ChannelError:
-        return self.failed(why, retryable=False)
-
     def _refused(self, reply: Reply) -> ChannelError:
         said = reply.json()
         told = number_at(said, "error_code")
@@ -130,7 +125,7 @@ class TelegramChannel(HttpChannel):
             f"Telegram answered {code}: {words}" + (f"; the chat's id is now {moved}" if moved is not None else ""),
             retryable=code == 429 or code >= 500,
             retry_after_ms=self._pause(said, reply) if code == 429 or code >= 500 else None,
-            maybe_delivered=told is None and code in _UNSURE,
+            maybe_delivered=told is None and code in UNSURE,
             code=code,
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from falai.channel.port import Attachment, Button, ChannelError, Outgoing
-from falai.channel.splitting import behind_media, length, numbered, split_text
+from falai.channel.port import Attachment, Button, Outgoing
+from falai.channel.splitting import Refuse, behind_media, check_length, length, numbered, split_text
 
 __all__ = ["call_of", "pieces_of"]
 
@@ -21,8 +21,6 @@ _METHODS: Final[Mapping[str, tuple[str, str]]] = {
     "document": ("sendDocument", "document"),
     "sticker": ("sendSticker", "sticker"),
 }
-
-Refuse = Callable[[str], ChannelError]
 
 
 def pieces_of(out: Outgoing, media: Attachment | None) -> Sequence[Outgoing]:
@@ -39,12 +37,12 @@ def call_of(out: Outgoing, media: Attachment | None, refuse: Refuse) -> tuple[st
     if media is None:
         if not out.text.strip():
             raise refuse("buttons stand under a text: say what is asked")
-        _fits(out.text, TEXT, "a text", refuse)
+        check_length(out.text, TEXT, "a text", refuse)
         content["text"] = out.text
     elif out.text.strip():
         if not _captioned(media):
             raise refuse(f"a message of kind {media.kind} has no text: send the text as a message of its own")
-        _fits(out.text, CAPTION, "a caption", refuse)
+        check_length(out.text, CAPTION, "a caption", refuse)
         content["caption"] = out.text
     if out.buttons:
         content["reply_markup"] = {"inline_keyboard": _keyboard(out.buttons, refuse)}
@@ -73,8 +71,3 @@ def _keyboard(buttons: Sequence[Button], refuse: Refuse) -> list[Any]:
         if not 1 <= len(button.id.encode(errors="replace")) <= _DATA:
             raise refuse(f"the id of a button has 1 to {_DATA} bytes; that of {button.title!r} has not")
     return [[{"text": button.title, "callback_data": button.id}] for button in buttons]
-
-
-def _fits(text: str, limit: int, what: str, refuse: Refuse) -> None:
-    if length(text) > limit:
-        raise refuse(f"{what} has at most {limit} characters; this one has {length(text)}")

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from falai.channel.http import HttpChannel, Reply, is_empty
+from falai.channel.http import UNSURE, HttpChannel, Reply, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -35,8 +35,6 @@ __all__ = ["WebhookChannel"]
 
 _STAMP: Final = re.compile("[0-9]{1,11}")
 _LATER: Final = frozenset({408, 409, 425, 429})
-_UNSURE: Final = frozenset({408, 500, 502, 504})
-"""An answer of a server, or of one before it, that may have taken the message."""
 
 
 class _Message(msgspec.Struct, rename="camel"):
@@ -150,7 +148,7 @@ class WebhookChannel(HttpChannel):
             f"the receiver answered {reply.status}",
             retryable=later,
             retry_after_ms=self.retry_after_ms(reply.headers) if later else None,
-            maybe_delivered=reply.status in _UNSURE,
+            maybe_delivered=reply.status in UNSURE,
             code=reply.status,
         )
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from falai.channel.http import DAY_MS, HttpChannel, Reply, is_empty
+from falai.channel.http import DAY_MS, UNSURE, HttpChannel, Reply, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -36,7 +36,6 @@ _PAUSES_MS: Final[Mapping[int, int | None]] = {
 }  # fmt: skip
 """Codes of errors that pass by themselves, and how long that takes where Meta says so."""
 _OPAQUE: Final = 512
-_UNSURE: Final = frozenset({500, 502, 504})
 
 
 class WhatsAppChannel(HttpChannel):
@@ -83,7 +82,7 @@ class WhatsAppChannel(HttpChannel):
             "messaging_product": "whatsapp",
             "recipient_type": "individual",
             **recipient_of(out.address),
-            **content_of(out, self.media_of(out), self._menu, self._refusal),
+            **content_of(out, self.media_of(out), self._menu, self.refusal),
         }
         if len(out.idempotency_key) <= _OPAQUE:
             body["biz_opaque_callback_data"] = out.idempotency_key
@@ -123,7 +122,7 @@ class WhatsAppChannel(HttpChannel):
 
     async def download(self, attachment: Attachment, *, limit: int = 20_000_000) -> bytes:
         if attachment.id is None:
-            raise self._refusal("an attachment without an id is no file of WhatsApp's")
+            raise self.refusal("an attachment without an id is no file of WhatsApp's")
         about = await self.get(f"{self._base_url}/{quote(attachment.id, safe='')}", self._headers, limit)
         url = text_at(about.json(), "url")
         if not about.ok or url is None:
@@ -132,9 +131,6 @@ class WhatsAppChannel(HttpChannel):
         if not file.ok:
             raise self._refused(file)
         return file.body
-
-    def _refusal(self, why: str) -> ChannelError:
-        return self.failed(why, retryable=False)
 
     def _refused(self, reply: Reply) -> ChannelError:
         error = object_at(reply.json(), "error")
@@ -146,6 +142,6 @@ class WhatsAppChannel(HttpChannel):
             f"WhatsApp answered {reply.status}, code {code}: {words}",
             retryable=passing,
             retry_after_ms=(_PAUSES_MS.get(code or 0) if pause is None else pause) if passing else None,
-            maybe_delivered=code is None and reply.status in _UNSURE,
+            maybe_delivered=code is None and reply.status in UNSURE,
             code=reply.status if code is None else code,
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from falai.channel.port import Attachment, Button, ChannelError, Outgoing
-from falai.channel.splitting import behind_media, length, numbered, split_text
+from falai.channel.port import Attachment, Button, Outgoing
+from falai.channel.splitting import Refuse, behind_media, check_length, length, numbered, split_text
 
 __all__ = ["content_of", "pieces_of", "recipient_of"]
 
@@ -20,8 +20,6 @@ _TITLE: Final = 20
 _ROW_TITLE: Final = 24
 _USER: Final = re.compile(r"[A-Z]{2}(\.ENT)?\.[A-Za-z0-9]{1,128}")
 _CAPTIONED: Final = frozenset({"image", "video", "document"})
-
-Refuse = Callable[[str], ChannelError]
 
 
 def pieces_of(out: Outgoing, media: Attachment | None) -> Sequence[Outgoing]:
@@ -46,13 +44,13 @@ def content_of(out: Outgoing, media: Attachment | None, menu: str, refuse: Refus
     if out.buttons:
         return {"type": "interactive", "interactive": _interactive(out, media, menu, refuse)}
     if media is None:
-        _fits(out.text, TEXT, "a text", refuse)
+        check_length(out.text, TEXT, "a text", refuse)
         return {"type": "text", "text": {"body": out.text, "preview_url": False}}
     kind, content = _media(media, refuse)
     if out.text.strip():
         if kind not in _CAPTIONED:
             raise refuse(f"a message of kind {kind} has no text: send the text as a message of its own")
-        _fits(out.text, CAPTION, "a caption", refuse)
+        check_length(out.text, CAPTION, "a caption", refuse)
         content["caption"] = out.text
     return {"type": kind, kind: content}
 
@@ -92,7 +90,7 @@ def _media(media: Attachment, refuse: Refuse) -> tuple[str, dict[str, Any]]:
 
 
 def _interactive(out: Outgoing, media: Attachment | None, menu: str, refuse: Refuse) -> Mapping[str, Any]:
-    _fits(out.text, _BUTTON_TEXT, "a text with buttons", refuse)
+    check_length(out.text, _BUTTON_TEXT, "a text with buttons", refuse)
     if not out.text.strip():
         raise refuse("buttons stand under a text: say what is asked")
     content: dict[str, Any] = {"body": {"text": out.text}}
@@ -110,7 +108,7 @@ def _interactive(out: Outgoing, media: Attachment | None, menu: str, refuse: Ref
 
 def _buttons(buttons: Sequence[Button], refuse: Refuse) -> list[Any]:
     for button in buttons:
-        _fits(button.title, _TITLE, "the title of a button", refuse)
+        check_length(button.title, _TITLE, "the title of a button", refuse)
     return [{"type": "reply", "reply": {"id": button.id, "title": button.title}} for button in buttons]
 
 
@@ -118,10 +116,5 @@ def _rows(buttons: Sequence[Button], refuse: Refuse) -> list[Any]:
     if len(buttons) > _ROWS:
         raise refuse(f"a message has at most {_ROWS} buttons; this one has {len(buttons)}")
     for button in buttons:
-        _fits(button.title, _ROW_TITLE, "the title of a row (four buttons and more are a list)", refuse)
+        check_length(button.title, _ROW_TITLE, "the title of a row (four buttons and more are a list)", refuse)
     return [{"id": button.id, "title": button.title} for button in buttons]
-
-
-def _fits(text: str, limit: int, what: str, refuse: Refuse) -> None:
-    if length(text) > limit:
-        raise refuse(f"{what} has at most {limit} characters; this one has {length(text)}")
