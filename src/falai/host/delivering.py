@@ -15,7 +15,7 @@ import msgspec
 from falai.channel.port import Channel, ChannelError, Outgoing, Sent
 from falai.errors import words_of
 from falai.flow.durations import parse_duration
-from falai.host.ledger.port import OutMessage, Place
+from falai.host.ledger.port import OutMessage, Place, Work
 from falai.host.ledger.sending import next_message, send_failed, send_later, sent
 from falai.host.retrying import pause_of_message
 from falai.host.setup import Setup
@@ -36,21 +36,21 @@ class Deliveries:
         self._signals = signals
 
     async def deliver(self, place: Place) -> bool:
-        """Sends the next message of a place if it is due; whether there may be more. Raises what the ledger raises."""
+        """Sends what is due of a place; whether there may be more. Raises what the ledger raises."""
         message = await self._setup.ledger.run(next_message(place))
-        if message is None:
-            return False
-        if message.due_at > self._setup.now_ms():
+        while message is not None and message.due_at <= self._setup.now_ms():
+            await self._setup.checkpoint("sending")
+            if self._signals.is_closing(place):
+                return True
+            try:
+                taken = await self._send(message)
+            except Exception as error:  # noqa: BLE001  # whatever it is, the message is still there
+                return await self._failed(message, error)
+            await self._setup.checkpoint("sent")
+            message = await self._setup.ledger.run(_noted(message, taken, now_ms=self._setup.now_ms()))
+        if message is not None:
             self._signals.due("message", message.due_at)
-            return False
-        await self._setup.checkpoint("sending")
-        try:
-            taken = await self._send(message)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the message is still there
-            return await self._failed(message, error)
-        await self._setup.checkpoint("sent")
-        await self._setup.ledger.run(sent(message, now_ms=self._setup.now_ms(), provider_id=taken.provider_id))
-        return True
+        return False
 
     async def _send(self, message: OutMessage) -> Sent:
         channel = self._channel(message)
@@ -83,6 +83,12 @@ class Deliveries:
         await self._setup.ledger.run(send_later(message, why, now + pause))
         self._signals.due("message", now + pause)
         return False
+
+
+def _noted(message: OutMessage, taken: Sent, *, now_ms: int) -> Work[OutMessage | None]:
+    """Notes that it was sent; gives the next one of the place."""
+    yield from sent(message, now_ms=now_ms, provider_id=taken.provider_id)
+    return (yield from next_message(message.place))
 
 
 def _outgoing(message: OutMessage) -> Outgoing:

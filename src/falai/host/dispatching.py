@@ -2,7 +2,7 @@
 
 A lane knows places that have something to do, not what: the ledger knows that. So a lane may forget:
 what finds no room is found again by `refill`, which asks the ledger. Memory is bounded by what is in
-flight and a queue of fixed length. Places where somebody waits for an answer go before the others.
+flight and two queues of fixed length. Places where somebody waits for an answer go before the others.
 """
 
 from __future__ import annotations
@@ -80,6 +80,11 @@ class Lane:
         """How many places are being worked on."""
         return len(self._running)
 
+    @property
+    def room(self) -> int:
+        """How many more places that are not urgent find room."""
+        return self._room - len(self._calm)
+
     def ready(self, place: Place, *, urgent: bool = False) -> None:
         if place in self._running:
             self._again[place] = urgent or self._again.get(place, False)
@@ -87,10 +92,11 @@ class Lane:
         if place in self._urgent or (place in self._calm and not urgent):
             return
         self._calm.pop(place, None)
-        if len(self._urgent) + len(self._calm) >= self._room:
-            self._unseen = True
+        queue = self._urgent if urgent else self._calm
+        if len(queue) < self._room:
+            queue[place] = None
         else:
-            (self._urgent if urgent else self._calm)[place] = None
+            self._unseen = True
         self._touch()
 
     def refill(self) -> None:
@@ -102,7 +108,7 @@ class Lane:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if self._unseen and not self._urgent and not self._calm:
+            if self._unseen and len(self._calm) < self._room // 2:
                 await self._look_again()
             while (self._urgent or self._calm) and len(self._running) < self._at_once and not self._stopped:
                 self._begin(next(iter(self._urgent or self._calm)))

@@ -7,12 +7,15 @@ outbox  ▸ deliveries  sends messages               broom   forgets what is kep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, Literal, NamedTuple
 
 from falai.flow.durations import parse_duration
 from falai.host.delivering import Deliveries
 from falai.host.dispatching import Lane
+from falai.host.ledger.playing import next_job
 from falai.host.ledger.port import Done, Job, Place, Work
 from falai.host.ledger.ready import next_delivery, next_not_before, places_to_deliver, ready_places
 from falai.host.ledger.sweeping import sweep
@@ -30,6 +33,17 @@ _QUEUE: Final = 1000
 _WAKES_AT_ONCE: Final = 500
 _ROWS_AT_ONCE: Final = 500
 _SWEEP_EACH_S: Final = 60.0
+_NO_ROOM_MS: Final = 100
+
+What = Literal["input", "message"]
+
+
+class _Due(NamedTuple):
+    """What a look found: places with a timer that is due, and when the next of each kind will be."""
+
+    places: Sequence[Place]
+    soonest: Mapping[What, int | None]
+    wakes: int | None
 
 
 class Engine:
@@ -42,7 +56,8 @@ class Engine:
         self.turns = Lane(Turns(setup, self).play, self._ready, at_once=at_once, queue=_QUEUE)
         self.deliveries = Lane(Deliveries(setup, self).deliver, self._unsent, at_once=at_once, queue=_QUEUE)
         self.alarm = Alarm(setup.now_ms, self._look)
-        self._soonest: dict[str, int | None] = {"input": None, "message": None}
+        self._soonest: dict[What, int | None] = {"input": None, "message": None}
+        self._closing: Counter[Place] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -88,41 +103,62 @@ class Engine:
     def failed(self, job: Job, why: str) -> None:
         self.waiters.refuse(job, why)
 
-    def due(self, what: Literal["input", "message"], at_ms: int) -> None:
+    def due(self, what: What, at_ms: int) -> None:
         known = self._soonest[what]
         self._soonest[what] = at_ms if known is None else min(known, at_ms)
         self.alarm.note(at_ms)
 
+    def is_closing(self, place: Place) -> bool:
+        return place in self._closing
+
+    @contextmanager
+    def closing(self, place: Place) -> Generator[None, None, None]:
+        """While the gate of a place closes, nothing of it is sent that was read before."""
+        self._closing[place] += 1
+        try:
+            yield
+        finally:
+            self._closing[place] -= 1
+            self._closing += Counter()  # without those that are at nought
+
     # --- what is due ------------------------------------------------------------------------------
 
     async def _look(self) -> int | None:
+        """Moves what is due to where it is played; gives when to look again."""
         now = self._setup.now_ms()
-        for what, lane in (("input", self.turns), ("message", self.deliveries)):
+        self._refill(now)
+        room = min(self.turns.room, _WAKES_AT_ONCE)
+        found = await self._setup.ledger.run(self._due(now, room))
+        for place in found.places:
+            self.turns.ready(place)
+        self._soonest = {what: _sooner(at, self._soonest[what]) for what, at in found.soonest.items()}
+        wakes = found.wakes if found.wakes is None or room > 0 else max(found.wakes, now + _NO_ROOM_MS)
+        return _sooner(*found.soonest.values(), wakes)
+
+    def _refill(self, now: int) -> None:
+        lanes: dict[What, Lane] = {"input": self.turns, "message": self.deliveries}
+        for what, lane in lanes.items():
             at = self._soonest[what]
             if at is not None and at <= now:
                 self._soonest[what] = None
                 lane.refill()
-        places, inputs, messages, wakes = await self._setup.ledger.run(self._due(now))
-        for place in places:
-            self.turns.ready(place)
-        self._soonest = {
-            "input": _sooner(inputs, self._soonest["input"]),
-            "message": _sooner(messages, self._soonest["message"]),
-        }
-        return _sooner(_sooner(inputs, messages), wakes)
 
-    def _due(self, now: int) -> Work[tuple[Sequence[Place], int | None, int | None, int | None]]:
+    def _due(self, now: int, room: int) -> Work[_Due]:
+        """Due timers become inputs, no more of them than find room: a storm would hold up those who write."""
         name, late = self._setup.name, parse_duration(self._setup.settings.max_late)
-        places = yield from due_wakes(name, now_ms=now, limit=_WAKES_AT_ONCE, max_late=late)
+        places: Sequence[Place] = ()
+        if room > 0:
+            places = yield from due_wakes(name, now_ms=now, limit=room, max_late=late)
         inputs = yield from next_not_before(name, now_ms=now)
         messages = yield from next_delivery(name, now_ms=now)
-        return places, inputs, messages, (yield from next_due(name))
+        return _Due(places, {"input": inputs, "message": messages}, (yield from next_due(name)))
 
     def _any_left(self, now: int) -> Work[bool]:
         name = self._setup.name
-        if (yield from ready_places(name, now_ms=now, limit=1)) or (
-            yield from places_to_deliver(name, now_ms=now, limit=1)
-        ):
+        for place in (yield from ready_places(name, now_ms=now, limit=_QUEUE)):
+            if (yield from next_job(place, now_ms=now, history_items=0)) is not None:
+                return True  # else it is a burst whose last pause is not over
+        if (yield from places_to_deliver(name, now_ms=now, limit=1)):
             return True
         due = yield from next_due(name)
         return due is not None and due <= now
@@ -143,5 +179,5 @@ class Engine:
                 tell_trouble("forget old rows", error)
 
 
-def _sooner(one: int | None, other: int | None) -> int | None:
-    return min((at for at in (one, other) if at is not None), default=None)
+def _sooner(*instants: int | None) -> int | None:
+    return min((at for at in instants if at is not None), default=None)

@@ -177,8 +177,9 @@ class Host(Generic[C]):
     ) -> None:
         """Closes the gate: the assistant is silent until `release` (T-17), and what it has under way is not sent."""
         gate = Gate(reason=reason, understand=understand, skip=skip)
-        work = gating.hold(self._place(session_id, tenant), gate, now_ms=self._setup.now_ms())
-        await self._ledger.run(work)
+        place = self._place(session_id, tenant)
+        with self._running.closing(place):
+            await self._ledger.run(gating.hold(place, gate, now_ms=self._setup.now_ms()))
 
     async def release(self, session_id: str, *, tenant: str | None = None) -> bool:
         """Opens the gate; whether it was closed. With the customer's next message, a question that is open is put again."""
@@ -193,7 +194,8 @@ class Host(Generic[C]):
         channel = self._setup.channel(row.channel if row else None)
         done = person_says(session_id, text, channel, by=by, now_ms=now)
         arrival, reason = arrival_of_person(text, id, by), by or "a person answers"
-        new = await self._ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
+        with self._running.closing(place):
+            new = await self._ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
         self._running.deliveries.ready(place, urgent=True)
         return Received(arrival.key, new)
 

@@ -2,7 +2,7 @@
 
 An action runs before the turn is saved, so a turn that is lost has acted. Its repetition must make
 the same choices: the model's replies are kept, by the name of the call and their place among those,
-before an action or a tool runs, and a repetition reads them instead of asking. A turn that has done
+before an action, a tool or a hook runs, and a repetition reads them instead of asking. A turn that has done
 nothing yet keeps nothing: its repetition asks anew, on the newer session.
 """
 
@@ -16,7 +16,7 @@ import msgspec
 
 from falai.driving import Drive
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
-from falai.turn.effects import Act, UseTools
+from falai.turn.effects import Act, Reached, UseTools
 
 __all__ = ["Answer", "JournaledDrive", "JournaledModel"]
 
@@ -74,7 +74,7 @@ class JournaledDrive(Drive):
 
     async def perform(self) -> None:
         """As any driver, once the journal is safe. What `keep` raises goes out of the turn."""
-        if isinstance(self.effect, Act | UseTools) and self._journal.fresh:
+        if isinstance(self.effect, Act | Reached | UseTools) and self._journal.fresh:
             fresh, self._journal.fresh = self._journal.fresh, []
             await self._keep(fresh)
         await super().perform()

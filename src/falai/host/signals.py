@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from falai.host.ledger.port import Done, Job
+from falai.host.ledger.port import Done, Job, Place
 from falai.turn.result import OutMessage
 
 __all__ = ["Signals"]
@@ -24,4 +24,8 @@ class Signals(Protocol):
 
     def due(self, what: Literal["input", "message"], at_ms: int) -> None:
         """At this instant one of these is to be looked for."""
+        ...
+
+    def is_closing(self, place: Place) -> bool:
+        """Whether somebody takes over at this moment: what was read of the outbox before is to be read again."""
         ...

@@ -20,7 +20,7 @@ from falai.host.journal import Answer, JournaledDrive, JournaledModel
 from falai.host.ledger.committing import commit
 from falai.host.ledger.gating import opt_in
 from falai.host.ledger.playing import next_job, note_answers, put_off, set_aside, try_later
-from falai.host.ledger.port import Committed, Done, Job, Place, Work
+from falai.host.ledger.port import Committed, Done, Job, Place, Undo, Work
 from falai.host.preparing import Prepared, prepare
 from falai.host.retrying import pause_of_input
 from falai.host.saving import done_of
@@ -69,15 +69,15 @@ class Turns:
                 return False
             await setup.checkpoint("taken")
             try:
-                elsewhere = await self._play(job, elsewhere)
+                elsewhere, more = await self._play(job, elsewhere)
             except _GoneError:
                 return True
             if elsewhere.conflict is None:
-                return True
+                return more
             extra = line("turn.lost", session=place.session, conflict=elsewhere.conflict)
             _LOG.info("a turn lost to another writer (%s), and is played again", elsewhere.conflict, extra=extra)
 
-    async def _play(self, job: Job, elsewhere: Committed) -> Committed:
+    async def _play(self, job: Job, elsewhere: Committed) -> tuple[Committed, bool]:
         try:
             async with asyncio.timeout(parse_duration(self._setup.settings.turn_limit) / 1000):
                 prepared = await prepare(self._setup, job, elsewhere)
@@ -86,9 +86,10 @@ class Turns:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the input is still there
             await self._failed(job, error)
-            return Committed()
+            return Committed(), True
         if isinstance(ended, Later):
-            return await self._put_off(job, ended)
+            await self._put_off(job, ended)
+            return Committed(), True
         await self._setup.checkpoint("played")
         return await self._commit(job, ended)
 
@@ -127,19 +128,18 @@ class Turns:
                 await self._setup.checkpoint("performed")
         return drive.result
 
-    async def _commit(self, job: Job, ended: Ended) -> Committed:
-        now, opts_in = self._setup.now_ms(), ended.prepared.opts == "in"
-        committed = await self._setup.ledger.run(_kept(job, ended.done, opts_in=opts_in, now_ms=now))
+    async def _commit(self, job: Job, ended: Ended) -> tuple[Committed, bool]:
+        work = _kept(job, ended, now_ms=self._setup.now_ms())
+        committed, more = await self._setup.ledger.run(work)
         await self._setup.checkpoint("committed")
         if committed.conflict is None:
             self._signals.committed(job, ended.done, ended.messages)
-        return committed
+        return committed, more
 
-    async def _put_off(self, job: Job, later: Later) -> Committed:
+    async def _put_off(self, job: Job, later: Later) -> None:
         at = max(to_ms(later.at), self._setup.now_ms() + 1)
         await self._setup.ledger.run(put_off(job, at))
         self._signals.due("input", at)
-        return Committed()
 
     async def _failed(self, job: Job, error: Exception) -> None:
         now, why = self._setup.now_ms(), _why(error)
@@ -165,11 +165,15 @@ def _tell_failed(job: Job, error: Exception, pause: int | None) -> None:
         _LOG.warning("an input failed and is tried again in %d ms: %s", pause, kind, exc_info=detail, extra=extra)
 
 
-def _kept(job: Job, done: Done, *, opts_in: bool, now_ms: int) -> Work[Committed]:
-    committed = yield from commit(job, done, now_ms=now_ms)
-    if opts_in and committed.conflict is None:
+def _kept(job: Job, ended: Ended, *, now_ms: int) -> Work[tuple[Committed, bool]]:
+    """Commits the turn; and whether the place has another job at once."""
+    try:
+        committed = yield from commit(job, ended.done, now_ms=now_ms)
+    except Undo as lost:
+        raise Undo((lost.value, True)) from None
+    if ended.prepared.opts == "in":
         yield from opt_in(job.place)
-    return committed
+    return committed, (yield from next_job(job.place, now_ms=now_ms, history_items=0)) is not None
 
 
 def _why(error: Exception) -> str:
