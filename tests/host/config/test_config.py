@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falai.channel.port import Template
+from falai.channel.port import Attachment, Outgoing, Template
+from falai.channel.webhook import WebhookChannel
 from falai.host.config import Config, ConfigError, read_config
 from falai.host.settings import Keep, Settings
 from falai.host.windows import SendingWindow, Windows
@@ -290,6 +291,31 @@ def test_a_channel_that_refuses_its_options(read: Read) -> None:
     problems = _problems(read, toml, {"HOOK": "s3cr3t"})
     assert list(problems) == ["channels.hook"]
     assert "s3cr3t" not in str(problems)
+
+
+def test_slugs_have_their_files(read: Read) -> None:
+    """By a URL, or by the id that the vendor gave a file."""
+    menu = (
+        '[channels.hook.media.menu]\nkind = "document"\nurl = "https://example.com/menu.pdf"\nfilename = "menu.pdf"\n'
+    )
+    voice = '[channels.hook.media.hello]\nkind = "voice"\nid = "f1"\n'
+    config = read(AGENT + HOOK + 'secret = { env = "HOOK" }\n' + menu + voice, {"HOOK": "s3cr3t"})
+    hook = config.channels["hook"]
+    assert isinstance(hook, WebhookChannel)
+    letters = [Outgoing("s", "a", "", "k", media=slug) for slug in ("menu", "hello")]
+    assert [hook.media_of(letter) for letter in letters] == [
+        Attachment("document", url="https://example.com/menu.pdf", filename="menu.pdf"),
+        Attachment("voice", id="f1"),
+    ]
+
+
+def test_files_that_are_none(read: Read) -> None:
+    """Each is told with its slug."""
+    files = (
+        '[channels.hook.media]\na = {}\nb = { kind = "film", url = "x" }\nc = { kind = "image", url = "x", id = "y" }\n'
+    )
+    problems = _problems(read, AGENT + HOOK + 'secret = { env = "HOOK" }\n' + files, {"HOOK": "s3cr3t"})
+    assert sorted(problems) == [f"channels.hook.media.{where}" for where in ("a", "a.kind", "b.kind", "c")]
 
 
 def test_a_configuration_shows_no_secret(read: Read) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
-from falai.channel.port import Channel
+import msgspec
+
+from falai.channel.port import Attachment, Channel
 from falai.host.config.secret import Secret
 from falai.host.config.section import Section
 
@@ -31,6 +33,7 @@ class _Kind:
         return channel
 
 
+_FILES: Final = ("image", "audio", "voice", "video", "document", "sticker")
 _KINDS: Final = {
     "webhook": _Kind(
         made_by="falai.channel.webhook:WebhookChannel",
@@ -106,7 +109,24 @@ def _options(section: Section, kind: _Kind) -> dict[str, Any]:
         value = reader(name)
         if value is not None:
             read[name] = value
-    return read
+    return read | {"media": _media(section.section("media"))}
+
+
+def _media(section: Section) -> dict[str, Attachment]:
+    """What the slugs of `say` steps are: each a file, by a URL or by the vendor's id of it."""
+    media: dict[str, Attachment] = {}
+    for slug in section.names:
+        file = section.section(slug)
+        kind = file.choice("kind", _FILES)
+        given = {name: file.text(name) for name in ("url", "id", "mime", "filename")}
+        file.done()
+        if "kind" not in file:
+            file.problem("kind", f"it is missing: write one of {', '.join(_FILES)}")
+        if (given["url"] is None) == (given["id"] is None):
+            file.problem("", "write one of url and id")
+        elif kind is not None:
+            media[slug] = msgspec.convert({"kind": kind, **given}, Attachment)
+    return media
 
 
 def _how(name: str, kind: _Kind) -> str:
