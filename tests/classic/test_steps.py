@@ -187,3 +187,32 @@ def test_the_when_of_a_step_is_a_part_of_its_guideline() -> None:
     assert any("when of a step is not judged" in warning for warning in talk.core.compiled.warnings)
     talk.says(speak="Quick!")
     assert "the customer is in a hurry" in talk.model.calls[-1].prompt
+
+
+ADDRESS = {"type": "object", "properties": {"street": {"type": "string"}}, "description": "Where it goes"}
+LISTED = {"type": "object", "properties": {"to": ADDRESS, "tags": {"type": "array"}}}
+
+
+def test_a_field_that_holds_no_scalar_goes_to_the_model_by_its_schema() -> None:
+    """D-5: as written; a value is accepted when its outer type fits."""
+    talk = Talk(flow("Order", {"id": "to", "collect": ["to", "tags"]}, BYE), schema=LISTED)
+    talk.says(understand={"fields": {"to": {"street": "Long"}, "tags": "x"}}, speak={"message": "And?", "tags": ["x"]})
+    assert talk.data == {"to": {"street": "Long"}, "tags": ["x"]}
+    asked = talk.model.calls[0].request
+    assert asked.schema is not None
+    assert asked.schema["properties"]["fields"]["properties"]["to"] == {"anyOf": [ADDRESS, {"type": "null"}]}
+    assert "to (object): Where it goes" in asked.prompt
+
+
+def test_the_schema_of_a_field_says_how_it_is_extracted() -> None:
+    """D-5: `ask` and `extract` mean what they mean in the core; a boolean may be taken from any message too."""
+    properties = {
+        "sure": {"type": "boolean"},
+        "note": {"type": ["string", "null"], "extract": "asked", "ask": "Ask kindly."},
+    }
+    talk = Talk(
+        flow("Order", {"id": "x", "collect": ["sure", "note"]}), schema={"type": "object", "properties": properties}
+    )
+    talk.says(understand={"fields": {"sure": True, "note": "no"}}, speak="Any note?")
+    assert talk.data == {"sure": True}
+    assert "Ask kindly." in talk.model.calls[-1].prompt

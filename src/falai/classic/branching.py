@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from falai.classic.compiling import FlowPart, StepPart, texts
+from falai.classic.compiling import FlowPart, StepPart
+from falai.classic.compiling_values import texts
 from falai.classic.completing import complete
 from falai.classic.directive import is_directive
 from falai.classic.hooks import all_hold

@@ -19,29 +19,29 @@ from typing import Any, Final, Literal
 
 from falai.classic.checking import Checked
 from falai.classic.compiling_scopes import Scope, ScopedInstruction, scoped_instructions, scoped_tools
+from falai.classic.compiling_values import opaque_field, signal_flow, texts
 from falai.classic.ids import flow_called
 from falai.classic.instructions import knowledge, with_terms
 from falai.classic.options import is_core_flow
 from falai.classic.state import CURRENT
 from falai.classic.templates import live
-from falai.flow.definition import Branch, Collect, Do, Flow, OnMention, OnMessage, Prompt, Step
+from falai.flow.definition import Branch, Collect, Do, Flow, OnMessage, Prompt, Step
 from falai.flow.functions import Action, Tool
 from falai.flow.handlers import ActionContext, ActionResult, View, ok
 from falai.flow.phrases import split_phrases
 from falai.flow.places import Wire
-from falai.flow.plan import ToolPlan
+from falai.flow.plan import FieldPlan, ToolPlan
 from falai.flow.wire import to_wire
 from falai.session.keys import dedupe_key
 from falai.session.model import Run
 
-__all__ = ["Compiled", "FlowPart", "StepPart", "compiled", "texts"]
+__all__ = ["Compiled", "FlowPart", "StepPart", "compiled"]
 
 Kind = Literal["talk", "reply", "auto", "requires"]
 
 _UNTIRING: Final = 1_000_000
 """How often `requires` may ask: always."""
 _ACTION: Final = "falai classic step"
-_ANY_MESSAGE: Final = "the customer writes anything at all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,16 @@ class Compiled:
     def options(self) -> Wire:
         return self.checked.options
 
+    @property
+    def opaque(self) -> dict[str, FieldPlan]:
+        """The fields that the core's options cannot say: a value of theirs is no scalar (D-5)."""
+        return {slug: opaque_field(field) for slug, field in self.checked.fields.items() if field.plan is None}
+
+    @property
+    def signal_flows(self) -> list[Flow]:
+        """The signals as flows of the core; none of them ever starts (D-88)."""
+        return [signal_flow(signal, _ACTION) for signal in self.signals]
+
     def limit(self, option: str, default: int) -> int:
         """A limit of D-1."""
         return int(self.options.get(option, default))
@@ -163,10 +173,7 @@ def compiled(checked: Checked) -> Compiled:
         "persona": with_terms(options.get("persona"), terms),
         "knowledge_base": knowledge(options.get("knowledgeBase"), terms),
         "fields": _fields(checked),
-        "flows": [
-            *(flow if is_core_flow(flow) else _flow(flows[flow["id"]]) for flow in listed),
-            *(_signal(signal) for signal in signals),
-        ],
+        "flows": [flow if is_core_flow(flow) else _flow(flows[flow["id"]]) for flow in listed],
         "actions": [Action(_ACTION, _never_run, parameters={}), *_functions(listed)],
         "max_tool_loops": options.get("maxToolLoops", 5) + 1,
         "debug": options.get("debug", False),
@@ -179,11 +186,6 @@ def compiled(checked: Checked) -> Compiled:
     return Compiled(
         checked, core, flows, signals, tools, instructions, (*(notice.text for notice in checked.warnings), *warnings)
     )
-
-
-def texts(value: Any) -> list[str]:
-    """What may be a text or a list of texts, as a list."""
-    return [value] if isinstance(value, str) else list(value or ())
 
 
 def _identity(flow: Any) -> Wire:
@@ -308,25 +310,3 @@ def _question(when: Any) -> str:
 def _is_asked(place: tuple[str, str, int], view: View[Any]) -> bool:  # noqa: ARG001  a predicate gets its view
     state = CURRENT.get()
     return state is not None and place in state.asked
-
-
-# --- signals ------------------------------------------------------------------------------------
-
-
-def _signal(signal: Wire) -> Flow:
-    """A flow that is looked for in each message (D-88)."""
-    phrases = texts(signal.get("when"))
-    if (phrases or "extract" in signal) and not split_phrases(phrases).matches:
-        phrases = [_ANY_MESSAGE, *phrases]
-    return Flow(
-        signal["id"],
-        name=signal.get("title") or signal["id"],
-        description=signal.get("description"),
-        on=[OnMention(*phrases, extract=_extract(signal), repeat="always")],
-        steps=[Do("signal", _ACTION)],
-    )
-
-
-def _extract(signal: Wire) -> dict[str, Any] | None:
-    properties: Wire = signal.get("extract", {}).get("properties", {})
-    return {name: dict(definition) for name, definition in properties.items()} or None

@@ -9,6 +9,7 @@ from falai.agent import Agent
 from falai.classic.compiling import Compiled
 from falai.classic.listening import listen
 from falai.classic.state import CURRENT, TurnState
+from falai.flow.plan import FlowPlan
 from falai.session.inputs import Message
 from falai.turn.effects import Reached
 from falai.turn.state import Turn
@@ -26,8 +27,11 @@ class Core(Agent[Any]):
     def __init__(self, compiled: Compiled) -> None:
         super().__init__(**compiled.core)
         self.compiled = compiled
+        plan = self.plan
         self.plan = replace(
-            self.plan,
+            plan,
+            fields={slug: compiled.opaque.get(slug, field) for slug, field in plan.fields.items()},
+            flows={**plan.flows, **{flow.id: FlowPlan(flow) for flow in compiled.signal_flows}},
             listener=self._reached,
             driven=compiled.driven,
             max_driven_steps=50 + 4 * compiled.limit("maxAutoStepsPerTurn", 10),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Final, Literal
 
-from falai.classic.compiling import texts
+from falai.classic.compiling_values import texts
 from falai.classic.directive import MEMBERS, POSITIONS, Directive, is_directive, members_of
 from falai.classic.hooks import all_hold, settled
 from falai.classic.merging import merge

@@ -37,7 +37,7 @@ from falai.flow.phrases import Phrases, split_phrases
 
 __all__ = [
     "ActionPlan", "AgentPlan", "EventPlan", "FieldPlan", "FlowPlan", "IdlePlan", "ParamPlan", "ToolPlan", "branches_of",
-    "target_of",
+    "target_of", "type_words",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -49,7 +49,8 @@ DEFAULT_MAX_ASKS = 3
 class FieldPlan(msgspec.Struct, frozen=True):
     """A checked field. `validate` is the richer type's own check: JSON value in, JSON value out;
     it raises `ValueError` with the reason (F-19.3). `format` is what JSON schema calls that type's
-    text (`date`, `date-time`, `email`, …), for those who have to read such a value."""
+    text (`date`, `date-time`, `email`, …), for those who have to read such a value. A field that holds
+    something else than one value has a `schema`, which goes to the model in place of the type."""
 
     slug: str
     type: WireType
@@ -62,6 +63,12 @@ class FieldPlan(msgspec.Struct, frozen=True):
     correct: bool = False
     validate: Callable[[Any], Any] | None = None
     format: str | None = None
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def kind(self) -> str:
+        """How a prompt calls the type."""
+        return self.type if self.schema is None else type_words(self.schema)
 
 
 class ParamPlan(msgspec.Struct, frozen=True):
@@ -253,6 +260,13 @@ class AgentPlan:
     def asks_matter(self) -> bool:
         """Whether some step has a fixed question, so that `asks` is judged (M-3.6)."""
         return any(isinstance(s, Collect) and s.question for f in self.flows.values() for s in f.steps)
+
+
+def type_words(schema: Mapping[str, Any]) -> str:
+    """The JSON types that a schema names, in words."""
+    given: Any = schema.get("type")
+    types: list[Any] = [given] if isinstance(given, str) else given or []
+    return " or ".join(str(kind) for kind in types if kind is not None) or "any value"
 
 
 def target_of(target: Target | Mapping[str, Any] | None) -> Target | None:

@@ -1,7 +1,8 @@
 """Definitions as a JSON schema, and field groups as one mapping (F-4, F-5).
 
 A definition is a mapping in wire form or a checked plan (`FieldPlan`, `ParamPlan`): both have a
-type, and perhaps a description, an enum, items and `optional`; nothing else reaches a schema.
+type, and perhaps a description, an enum, items and `optional`; nothing else reaches a schema. One
+with a `schema` of its own is that, as it is written.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def _wire_form(definition: Definition) -> Mapping[str, Any]:
 
 
 def _property(definition: Mapping[str, Any], *, nullable: bool = False) -> dict[str, Any]:
+    if definition.get("schema") is not None:
+        return {"anyOf": [definition["schema"], {"type": "null"}]} if nullable else dict(definition["schema"])
     kind = definition["type"]
     result: dict[str, Any] = {"type": [kind, "null"] if nullable else kind}
     if kind == "array":

@@ -49,7 +49,7 @@ def coerce_field(field: FieldPlan, raw: object) -> Coerced:
     """What a raw value from the model becomes for this field (F-3.2 to F-3.6, F-19.3)."""
     if raw is None:
         return Coerced()
-    value = _COERCIONS[field.type](raw)
+    value = raw if field.schema is not None else _COERCIONS[field.type](raw)
     if value is None:
         return _BAD
     if field.enum is not None and not in_enum(value, field.enum):

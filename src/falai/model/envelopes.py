@@ -96,7 +96,13 @@ def _is_legal(key: str) -> bool:
 
 
 def _fields(fields: Mapping[str, FieldPlan]) -> dict[str, Any]:
-    return _closed({key: dict(_leaf(field.type, field.enum, field.description)) for key, field in fields.items()})
+    return _closed({key: _field(field) for key, field in fields.items()})
+
+
+def _field(field: FieldPlan) -> dict[str, Any]:
+    if field.schema is None:
+        return dict(_leaf(field.type, field.enum, field.description))
+    return {"anyOf": [field.schema, {"type": "null"}]}
 
 
 @lru_cache(maxsize=2048)  # a field is the same in every turn

@@ -65,7 +65,7 @@ def _field(plan: AgentPlan, given: SpeakInput, slug: str, key: str, scope: Roots
     return FieldTask(
         key=key,
         slug=slug,
-        type=field.type,
+        type=field.kind,
         enum=field.enum,
         description=field.description,
         ask=written_line(ask, scope) if ask else None,

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from falai.flow.definition import Collect, Prompt
 from falai.flow.phrases import Phrases
-from falai.flow.plan import AgentPlan, FlowPlan
+from falai.flow.plan import AgentPlan, FlowPlan, type_words
 from falai.flow.templates import Roots, render, roots
 from falai.model.envelopes import understand_keys
 from falai.model.inputs import UnderstandInput
@@ -107,7 +107,7 @@ def _param(name: str, definition: Mapping[str, Any]) -> ParamTask:
     enum = definition.get("enum")
     return ParamTask(
         name=name,
-        type=definition["type"],
+        type=definition["type"] if "schema" not in definition else type_words(definition["schema"]),
         enum=None if enum is None else tuple(enum),
         description=definition.get("description"),
         items=items["type"] if items else None,
@@ -122,7 +122,7 @@ def _field(plan: AgentPlan, slug: str, key: str, given: UnderstandInput, scope: 
     return FieldTask(
         key=key,
         slug=slug,
-        type=field.type,
+        type=field.kind,
         enum=field.enum,
         description=field.description,
         question=render(field.question, scope).strip() if field.question else None,
