@@ -221,6 +221,37 @@ def test_two_hosts_on_one_file_are_one_too_many(tmp_path: Path) -> None:
         host.wait_for(type="message", text="I will come back.")
 
 
+@pytest.mark.parametrize(
+    ("store", "words"), [("junk.db", "file is not a database"), ("gone/falai.db", ""), ("folder", "")]
+)
+def test_a_store_that_cannot_be_opened_is_said_in_words(tmp_path: Path, store: str, words: str) -> None:
+    """It is named, and the exit code is 1."""
+    (tmp_path / "junk.db").write_text("this is no database, however long it is read" * 50)
+    (tmp_path / "folder").mkdir()
+    done = run_once(TICK, "--once", "--store", store, folder=tmp_path)
+    assert done.returncode == 1
+    assert f"Error: {store} cannot be opened: " in done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_inbox_holds_the_sender_up(tmp_path: Path) -> None:
+    """A line is taken when there is room for it, and none is lost."""
+    (tmp_path / "busy").touch()
+    with running(BUSY, folder=tmp_path, env={"FALAI_HOST__SESSION_LIMIT": "1"}) as host:
+        for number in range(3):
+            host.tell(**json.loads(_message(f"m{number}")))
+        host.wait_for_log("WORKING")
+        host.wait_for(type="received", key="message:m0")
+        assert [line["key"] for line in host.out if line["type"] == "received"] == ["message:m0"]
+        (tmp_path / "busy").unlink()
+        host.wait_for(type="received", key="message:m2")
+        host.end_input()
+        host.signal(signal.SIGTERM)
+        assert host.ended() == 0
+    assert "refused" not in {line["type"] for line in host.out}
+
+
 # --- mistakes ---------------------------------------------------------------------------------
 
 

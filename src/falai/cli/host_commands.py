@@ -35,9 +35,9 @@ A line of input is one of these, with a session:
     metavar="FILE",
     help="The configuration. Default: what FALAI_CONFIG says, else falai.toml where you stand, if it is there.",
 )
-@click.option("--store", metavar="URL", help="Where everything is kept. Default: falai.db.")
+@click.option("--store", metavar="URL", help="Where everything is kept. Default: what FALAI_STORE says, else falai.db.")
 @click.option("--spool", metavar="FOLDER", help="Take lines from *.jsonl files in this folder, and remove them.")
-@click.option("--model", metavar="NAME", help="The model. Default: the agent's own.")
+@click.option("--model", metavar="NAME", help="The model. Default: what FALAI_MODEL says, else the agent's own.")
 @click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--once", is_flag=True, help="End when the input has ended and nothing is left to do now.")
 @click.option("--check", is_flag=True, help="Only say what is wrong with configuration and agent.")
@@ -52,7 +52,7 @@ def run(*, check: bool, **given: str | Path | bool | None) -> None:
     was ended; 1 it failed; 2 the configuration or the agent is wrong, and every problem is named.
     """
     from falai.cli.loading import LoadError
-    from falai.cli.running.run import RunOptions, configured, run_host
+    from falai.cli.running.run import RunError, RunOptions, configured, run_host
     from falai.errors import FalaiError
     from falai.host.config import ConfigError
 
@@ -61,7 +61,7 @@ def run(*, check: bool, **given: str | Path | bool | None) -> None:
         code = run_host(options) if not check else (configured(options), 0)[1]
     except (ConfigError, LoadError) as error:
         raise click.UsageError(str(error)) from error
-    except (FalaiError, OSError) as error:
+    except (RunError, FalaiError) as error:
         raise click.ClickException(str(error)) from error
     sys.exit(code)
 

@@ -13,8 +13,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import redirect_stdout, suppress
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,15 +26,20 @@ from falai.cli.running.feeds import feed_from_folder, feed_from_stdin
 from falai.cli.running.logs import logging_to_stderr
 from falai.cli.running.printing import LinesChannel, Printer
 from falai.cli.running.taking import Taker
-from falai.cli.urls import check_hosts, secrets_of
+from falai.cli.urls import check_hosts, hidden, secrets_of
+from falai.errors import FalaiError, words_of
 from falai.host import Host
 from falai.host.config import Config, ConfigError, ConfigProblem, read_config
 from falai.log import line
 
-__all__ = ["RunOptions", "configured", "run_host"]
+__all__ = ["RunError", "RunOptions", "configured", "run_host"]
 
 _LOG: Final = logging.getLogger("falai.cli")
 _FILE: Final = Path("falai.toml")
+
+
+class RunError(Exception):
+    """It cannot run; the text says why, for the person at the keyboard, without a secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +70,7 @@ def configured(options: RunOptions) -> tuple[Config, Loaded]:
 def run_host(options: RunOptions) -> int:
     """Runs until a signal; with `once` until nothing is left to do now. Gives the exit code.
 
-    Raises `ConfigError` and `LoadError` before anything is opened, and what the host raises when it begins.
+    Raises `ConfigError` and `LoadError` before anything is opened, then `RunError` and `HostBusyError`.
     """
     config, loaded = configured(options)
     secrets = (*config.secrets, *secrets_of(config.store))
@@ -96,7 +101,7 @@ async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> in
     )
     tell = printer.print if config.spool is None else None  # who writes on standard input may wait for an answer
     try:
-        async with host:
+        async with _opened(host, config.store):
             _LOG.info("%s runs on %s", agent.plan.name, config.store, extra=line("run.started"))
             await _first_of(
                 stop.asked.wait(),
@@ -122,6 +127,21 @@ async def _feeding(host: Host[Any], taker: Taker, spool: Path | None, *, once: b
         return
     _LOG.info("standard input has ended; timers and messages go on", extra=line("run.input_ended"))
     await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _opened(host: Host[Any], store: str) -> AsyncGenerator[None]:
+    """The host at work. Raises `RunError` when its store cannot be opened."""
+    try:
+        await host.__aenter__()
+    except FalaiError:
+        raise
+    except Exception as error:  # of whichever driver
+        why = hidden(f"{store} cannot be opened: {words_of(error)}", store)
+        raise RunError(why) from error
+    async with AsyncExitStack() as stack:
+        stack.push_async_exit(host.__aexit__)
+        yield
 
 
 class _Stop:
