@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from falai.classic.hooks import HookContext
     from falai.classic.response import AgentResponse, Chunk
     from falai.classic.sessions import ClassicSession
+    from falai.classic.signals import SignalContext
     from falai.classic.templates import TemplateContext
     from falai.classic.toolcalls import ToolContext, ToolResult
 
 __all__ = [
     "AgentResponse", "Chunk", "ClassicAgent", "ClassicFlow", "ClassicSession", "DataValidationError", "Directive",
-    "HookContext", "ResponseGenerationError", "TemplateContext", "ToolContext", "ToolCreationError",
+    "HookContext", "ResponseGenerationError", "SignalContext", "TemplateContext", "ToolContext", "ToolCreationError",
     "ToolExecutionError", "ToolResult", "UnsupportedOptionError", "create_agent", "flow",
 ]  # fmt: skip
 
@@ -47,6 +48,7 @@ _HOMES: Final = {
     "ClassicSession": "sessions",
     "Directive": "directive",
     "HookContext": "hooks",
+    "SignalContext": "signals",
     "TemplateContext": "templates",
     "ToolContext": "toolcalls",
     "ToolResult": "toolcalls",
