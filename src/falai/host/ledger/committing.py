@@ -42,8 +42,8 @@ _UNCLAIM = "DELETE FROM falai_claims WHERE tenant = ? AND agent = ? AND session 
 _END = "DELETE FROM falai_live_runs WHERE tenant = ? AND agent = ? AND session = ? AND flow = ? AND anchor = ?"
 
 _SAY = """
-    INSERT INTO falai_transcript (tenant, agent, session, role, text, at, id, data, kept_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    INSERT INTO falai_transcript (tenant, agent, session, revision, position, role, text, at, id, data, kept_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _SEND = """
     INSERT INTO falai_outbox
         (tenant, agent, session, revision, position, key, body, by_person, channel, address, after_ms, due_at)
@@ -95,9 +95,7 @@ def _own(who: Who, job: Job, done: Done, now_ms: int) -> Iterator[Statement]:
     """What is the session's alone."""
     keys = [_idempotency_key(who, job, position) for position in range(len(done.outbox))]
     if done.transcript:
-        ids = [line.id if line.message is None else keys[line.message] for line in done.transcript]
-        lines = zip(done.transcript, ids, strict=True)
-        yield Statement(_SAY, [(*who, e.role, e.text, e.at, id, e.data, now_ms) for e, id in lines], many=True)
+        yield Statement(_SAY, list(_lines(who, job, done, keys, now_ms)), many=True)
     if done.outbox:
         yield Statement(_SEND, list(_messages(who, job, done, keys, now_ms)), many=True)
     for wake in done.wakes:
@@ -112,6 +110,12 @@ def _own(who: Who, job: Job, done: Done, now_ms: int) -> Iterator[Statement]:
     if done.opt_out:
         yield Statement(OPT_OUT_SESSION, (who[0], who[1], who[2], now_ms))
         yield Statement(OPT_OUT_CUSTOMER, (now_ms, *who))
+
+
+def _lines(who: Who, job: Job, done: Done, keys: Sequence[str], now_ms: int) -> Iterator[Row]:
+    for position, line in enumerate(done.transcript):
+        id = line.id if line.message is None else keys[line.message]
+        yield (*who, job.revision + 1, position, line.role, line.text, line.at, id, line.data, now_ms)
 
 
 def _messages(who: Who, job: Job, done: Done, keys: Sequence[str], now_ms: int) -> Iterator[Row]:

@@ -21,20 +21,21 @@ __all__ = ["counts", "messages", "run_log", "session", "sessions", "sessions_of"
 
 _FAR = 2**62
 
-_SESSION = """
-    SELECT session, version, blob, epoch, gate_reason, gate_understand, gate_skip, customer, channel, address,
+_COLUMNS = """
+    session, version, blob, epoch, gate_reason, gate_understand, gate_skip, customer, channel, address,
         EXISTS (SELECT 1 FROM falai_optouts o WHERE o.tenant = s.tenant AND o.agent = s.agent
             AND o.whose = 'session' AND o.id = s.session)
         OR EXISTS (SELECT 1 FROM falai_optouts o WHERE o.tenant = s.tenant AND o.agent = s.agent
             AND o.whose = 'customer' AND o.id = s.customer),
         created_at, updated_at
-    FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session """
-_ONE = f"{_SESSION} = ?"
-_PAGE = f"{_SESSION} > ? ORDER BY session LIMIT ?"
+    FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session"""
+_ONE = f"SELECT {_COLUMNS} = ?"
+_PAGE = f"SELECT {_COLUMNS} > ? ORDER BY session LIMIT ?"
 _OF_CUSTOMER = "SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ?"
 _TRANSCRIPT = """
     SELECT seq, role, text, at, id, data FROM falai_transcript
-    WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0 AND seq < ? ORDER BY seq DESC LIMIT ?"""
+    WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0 AND seq < ?
+    ORDER BY revision DESC, position DESC LIMIT ?"""
 _RUN_LOG = """
     SELECT seq, key, at, log FROM falai_run_log
     WHERE tenant = ? AND agent = ? AND session = ? AND seq < ? ORDER BY seq DESC LIMIT ?"""

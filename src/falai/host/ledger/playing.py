@@ -29,7 +29,8 @@ _SESSION = """
     FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session = ?"""
 _HISTORY = """
     SELECT seq, role, text, at, id, data FROM falai_transcript
-    WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0 ORDER BY seq DESC LIMIT ?"""
+    WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0
+    ORDER BY revision DESC, position DESC LIMIT ?"""
 _JOURNAL = """
     SELECT name, position, answer FROM falai_journal WHERE tenant = ? AND agent = ? AND session = ? AND input = ?"""
 # CROSS: from the customer's sessions to what they hold; the other way round would read what everybody holds.

@@ -11,18 +11,18 @@ __all__ = ["next_delivery", "next_not_before", "places_to_deliver", "ready_place
 
 _READY = """
     SELECT i.tenant, i.session FROM falai_inbox i
-    WHERE i.agent = ? AND i.state = 'new' AND i.not_before <= ? AND NOT EXISTS (
-        SELECT 1 FROM falai_inbox b
-        WHERE b.tenant = i.tenant AND b.agent = i.agent AND b.session = i.session AND b.state = 'new' AND b.seq < i.seq
+    WHERE i.agent = ? AND i.state = 'new' AND i.not_before <= ? AND i.seq = (
+        SELECT min(b.seq) FROM falai_inbox b
+        WHERE b.tenant = i.tenant AND b.agent = i.agent AND b.session = i.session AND b.state = 'new'
             AND (b.not_before <= ? OR b.attempts > 0 OR b.kind IN ('message', 'human')))
     ORDER BY i.not_before LIMIT ?"""
 _NOT_BEFORE = "SELECT min(not_before) FROM falai_inbox WHERE agent = ? AND state = 'new' AND not_before > ?"
 _DELIVER = """
     SELECT o.tenant, o.session FROM falai_outbox o
-    WHERE o.agent = ? AND o.state = 'new' AND o.due_at <= ? AND NOT EXISTS (
-        SELECT 1 FROM falai_outbox b
+    WHERE o.agent = ? AND o.state = 'new' AND o.due_at <= ? AND (o.revision, o.position) = (
+        SELECT b.revision, b.position FROM falai_outbox b
         WHERE b.tenant = o.tenant AND b.agent = o.agent AND b.session = o.session AND b.state = 'new'
-            AND (b.revision, b.position) < (o.revision, o.position))
+        ORDER BY b.revision, b.position LIMIT 1)
     ORDER BY o.due_at LIMIT ?"""
 _DUE = "SELECT min(due_at) FROM falai_outbox WHERE agent = ? AND state = 'new' AND due_at > ?"
 

@@ -37,9 +37,10 @@ _TOLD = """
     RETURNING tenant, session"""
 _WAS_SENT = """
     UPDATE falai_outbox SET state = 'sent', settled_at = ?, provider_id = ?, status = ?, error = ?
-    WHERE agent = ? AND key = ? AND state = {state}
+    WHERE agent = ? AND key = ? AND state = 'new'
     RETURNING tenant, session"""
-_UNSENT = tuple(_WAS_SENT.replace("{state}", state) for state in ("'new'", "'dead'"))
+_WAS_SENT_THOUGH_DEAD = _WAS_SENT.replace("state = 'new'", "state = 'dead'")  # each by an index of its own
+_BY_KEY = (_WAS_SENT, _WAS_SENT_THOUGH_DEAD)
 
 
 def next_message(place: Place) -> Work[OutMessage | None]:
@@ -86,7 +87,7 @@ def receipt(
     """
     (rows,) = yield (Statement(_TOLD, (status, error, agent, channel, provider_id)),)
     if not rows and key is not None:
-        found = yield tuple(Statement(sql, (at, provider_id, status, error, agent, key)) for sql in _UNSENT)
+        found = yield tuple(Statement(sql, (at, provider_id, status, error, agent, key)) for sql in _BY_KEY)
         rows = found[0] or found[1]
     return Place(rows[0][0], agent, rows[0][1]) if rows else None
 

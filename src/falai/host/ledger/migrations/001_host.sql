@@ -126,12 +126,14 @@ CREATE TABLE falai_live_runs (
 ) {clustered};
 CREATE INDEX falai_live_runs_session ON falai_live_runs (tenant, agent, session);
 
--- The conversation. `unsent` lines belong to messages that were withheld.
+-- The conversation, in the order of revision and position. `unsent` lines belong to messages that were withheld.
 CREATE TABLE falai_transcript (
     seq {id},
     tenant {text} NOT NULL,
     agent {text} NOT NULL,
     session {text} NOT NULL,
+    revision BIGINT NOT NULL,
+    position INTEGER NOT NULL,
     role TEXT NOT NULL,
     text TEXT NOT NULL,
     at BIGINT NOT NULL,
@@ -140,7 +142,7 @@ CREATE TABLE falai_transcript (
     unsent INTEGER NOT NULL DEFAULT 0,
     kept_at BIGINT NOT NULL
 );
-CREATE INDEX falai_transcript_place ON falai_transcript (tenant, agent, session, seq);
+CREATE UNIQUE INDEX falai_transcript_place ON falai_transcript (tenant, agent, session, revision, position);
 CREATE INDEX falai_transcript_unsent ON falai_transcript (tenant, agent, session) WHERE unsent = 1;
 
 -- What each input led to, one line for an input.
