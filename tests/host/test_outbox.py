@@ -1,0 +1,217 @@
+"""What goes out: in order, at least once, under one key, until it is sent or set aside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from falai import Flow, Message, OnAnyMessage, Say, Wait
+from falai.channel import ChannelError, Outgoing
+from falai.host import Settings
+from falai.testing import Clock
+from host.stage import SMALL, Wire, echo, hosted, until
+
+THREE = Flow("three", on=[OnAnyMessage(repeat="always")], steps=[Say("a", "one"), Say("b", "two"), Say("c", "three")])
+SPACED = Flow(
+    "spaced", on=[OnAnyMessage(repeat="always")],
+    steps=[Say("a", "one"), Wait("w1", "3s"), Say("b", "two"), Wait("w2", "4s"), Say("c", "three")],
+)  # fmt: skip
+
+
+def down(*, retryable: bool = True, **more: int) -> ChannelError:
+    return ChannelError("wire", "no", retryable=retryable, **more)
+
+
+async def test_messages_arrive_in_order(tmp_path: Path) -> None:
+    """The messages of a turn, and of the turns behind it, arrive in the order in which they were said."""
+    wire = Wire()
+    async with hosted(echo(flows=[THREE]), tmp_path, channel=wire) as host:
+        for n in range(5):
+            await host.receive("s1", Message("go", id=f"m{n}"))
+        await host.drained()
+    assert wire.texts == ["one", "two", "three"] * 5
+    assert len({out.idempotency_key for out in wire.sent}) == 15
+
+
+async def test_pauses_between_messages(tmp_path: Path) -> None:
+    """A message goes out `after_ms` behind the one before it, also where that one was late (T-2.1)."""
+    wire, clock = Wire(), Clock()
+    async with hosted(echo(flows=[SPACED], clock=clock), tmp_path, channel=wire) as host:
+        wire.next = [down()]
+        await host.receive("s1", Message("go", id="m1"))
+        seen: list[int] = []
+        for _ in range(10):
+            await host.drained()
+            seen.append(len(wire.sent))
+            clock.advance("1s")
+    # tried again after one second, then three, then four seconds behind the one before
+    assert seen == [0, 1, 1, 1, 2, 2, 2, 2, 3, 3]
+
+
+async def test_a_slow_channel_holds_up_no_other_session(tmp_path: Path) -> None:
+    """While one message is being sent, the other sessions' are sent, and the session goes on being played."""
+    wire, gate = Wire(), asyncio.Event()
+    wire.next = [gate]
+    async with hosted(echo(), tmp_path, channel=wire) as host:
+        await host.receive("s1", Message("slow", id="m1"))
+        await until(lambda: len(wire.tried) == 1)
+        await host.receive("s2", Message("quick", id="m1"))
+        await until(lambda: wire.said("s2") == ["re: quick"])
+        assert [message.text for message in await host.ask("s1", Message("more", id="m2"))] == ["re: more"]
+        assert wire.said("s1") == []
+        gate.set()
+        await host.drained()
+    assert wire.said("s1") == ["re: slow", "re: more"]
+
+
+async def test_a_channel_that_fails_is_tried_again(tmp_path: Path) -> None:
+    """The same message under the same key, after the pauses of the settings; what is behind it waits."""
+    wire, clock = Wire(), Clock()
+    async with hosted(echo(flows=[THREE], clock=clock), tmp_path, channel=wire, settings=Settings(**SMALL)) as host:  # type: ignore[arg-type]
+        wire.next = [down(), down()]
+        await host.receive("s1", Message("go", id="m1"))
+        for pause in ("0s", "1s", "2s"):
+            assert wire.texts == []
+            clock.advance(pause)
+            await host.drained()
+    assert wire.texts == ["one", "two", "three"]
+    assert {out.idempotency_key for out in wire.tried[:3]} == {wire.sent[0].idempotency_key}
+
+
+async def test_a_channel_that_says_when(tmp_path: Path) -> None:
+    """Nothing is tried before the instant that the vendor named."""
+    wire, clock = Wire(), Clock()
+    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+        wire.next = [down(retry_after_ms=60_000)]
+        await host.receive("s1", Message("go", id="m1"))
+        await host.drained()
+        clock.advance("59s")
+        await host.drained()
+        assert len(wire.tried) == 1
+        clock.advance("1s")
+        await host.drained()
+    assert wire.texts == ["re: go"]
+
+
+async def test_a_message_that_cannot_be_sent_is_set_aside(tmp_path: Path) -> None:
+    """What another try cannot help is set aside at once, visibly; what is behind it goes on. It may be tried again."""
+    wire = Wire()
+    async with hosted(echo(flows=[THREE]), tmp_path, channel=wire) as host:
+        wire.next = [down(retryable=False)]
+        await host.receive("s1", Message("go", id="m1"))
+        await host.drained()
+        assert wire.texts == ["two", "three"]
+        [row] = await host.dead("s1")
+        assert (row.what, row.attempts) == ("message", 1)
+        assert row.error is not None
+        assert "channel wire: no" in row.error
+        assert await host.retry(row)
+        await host.drained()
+        assert wire.texts == ["two", "three", "one"]
+        assert await host.dead() == ()
+
+
+async def test_a_channel_that_fails_after_it_delivered(tmp_path: Path) -> None:
+    """The message is sent again, under the key by which the channel can tell: at least once."""
+    wire, clock = Wire(), Clock()
+    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+        wire.lost = [down(maybe_delivered=True)]
+        await host.receive("s1", Message("go", id="m1"))
+        await host.drained()
+        clock.advance("1s")
+        await host.drained()
+    assert wire.texts == ["re: go", "re: go"]
+    assert len({out.idempotency_key for out in wire.sent}) == 1
+
+
+async def test_a_channel_that_hangs(tmp_path: Path) -> None:
+    """A send that takes longer than its limit has failed, and is tried again."""
+    wire = Wire()
+    settings = Settings(send_limit="0.05s", send_retries=("0.01s",))
+    async with hosted(echo(), tmp_path, channel=wire, settings=settings) as host:
+        wire.next = [asyncio.Event()]
+        await host.receive("s1", Message("go", id="m1"))
+        await until(lambda: wire.texts == ["re: go"])
+
+
+async def test_an_unknown_channel_is_told(tmp_path: Path) -> None:
+    """A session whose channel the host does not have: its messages are set aside, and say which there are."""
+    async with hosted(echo(), tmp_path, channel={"a": Wire("a"), "b": Wire("b")}) as host:
+        await host.receive("s1", Message("go", id="m1"), channel="c")
+        await host.receive("s2", Message("go", id="m1"))
+        await host.drained()
+        rows = await host.dead()
+    assert len(rows) == 2
+    assert all(row.error is not None and "the host has no such channel; it has a, b" in row.error for row in rows)
+
+
+async def test_each_session_has_its_channel(tmp_path: Path) -> None:
+    """With several channels, a message goes out by the one that its session came by last."""
+    a, b = Wire("a"), Wire("b")
+    async with hosted(echo(), tmp_path, channel={"a": a, "b": b}) as host:
+        await host.receive("s1", Message("1", id="m1"), channel="a", address="A")
+        await host.receive("s2", Message("2", id="m1"), channel="b", address="B")
+        await host.drained()
+        await host.receive("s1", Message("3", id="m2"), channel="b", address="B1")
+        await host.drained()
+    assert [(out.text, out.address) for out in a.sent] == [("re: 1", "A")]
+    assert [(out.text, out.address) for out in b.sent] == [("re: 2", "B"), ("re: 3", "B1")]
+
+
+class Narrow(Wire):
+    """Takes four letters a message."""
+
+    def split(self, out: Outgoing) -> Sequence[Outgoing]:
+        return [msgspec.structs.replace(out, text=out.text[at : at + 4]) for at in range(0, len(out.text), 4)]
+
+
+async def test_a_long_text_is_several_messages(tmp_path: Path) -> None:
+    """Each piece has a key of its own, so that a repetition never sends one that has arrived; the transcript has the whole."""
+    wire, clock = Narrow(), Clock()
+    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+        await host.receive("s1", Message("abcdefgh", id="m1"))
+        await until(lambda: len(wire.sent) == 3)
+        await host.drained()
+        look = await host.look("s1")
+    assert wire.texts == ["re: ", "abcd", "efgh"]
+    assert len({out.idempotency_key for out in wire.sent}) == 3
+    assert look is not None
+    assert look.transcript[0].text == "re: abcdefgh"
+
+
+async def test_a_host_without_a_channel_keeps_what_it_says(tmp_path: Path) -> None:
+    """The messages are in the transcript, and nothing waits."""
+    async with hosted(echo(), tmp_path) as host:
+        await host.receive("s1", Message("go", id="m1"))
+        await host.drained()
+        look, status = await host.look("s1"), await host.status()
+    assert look is not None
+    assert [row.text for row in look.transcript] == ["re: go", "go"]
+    assert (status.messages, status.dead) == (0, 0)
+
+
+async def test_a_message_that_was_not_sent_yet_is_sent_after_a_restart(tmp_path: Path) -> None:
+    """What was committed goes out, also when the process ended before."""
+    wire, gate = Wire(), asyncio.Event()
+    wire.next = [gate]
+    async with hosted(echo(), tmp_path, channel=wire, settings=Settings(grace="0s")) as host:
+        await host.receive("s1", Message("go", id="m1"))
+        await until(lambda: len(wire.tried) == 1)
+    assert wire.texts == []
+    async with hosted(echo(), tmp_path, channel=wire) as host:
+        await host.drained()
+    assert wire.texts == ["re: go"]
+    assert len({out.idempotency_key for out in wire.tried}) == 1
+
+
+async def test_the_media_of_a_step(tmp_path: Path) -> None:
+    """The slug of a `say` step's media is on the message, for the channel to look up (F-8.21)."""
+    wire = Wire()
+    flow = Flow("map", on=[OnAnyMessage()], steps=[Say("way", "Here we are.", media={"slug": "map"})])
+    async with hosted(echo(flows=[flow]), tmp_path, channel=wire) as host:
+        await host.receive("s1", Message("where?", id="m1"))
+        await host.drained()
+    assert [(out.text, out.media, out.kind) for out in wire.sent] == [("Here we are.", "map", "verbatim")]

@@ -1,0 +1,230 @@
+"""Hand-over: a person takes over, and what the assistant had under way is never sent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from falai import Agent, Collect, Do, Field, Flow, Message, OnAnyMessage, OnMention, OnMessage, Prompt, Say, Start
+from falai.host import Host, hand_over
+from falai.testing import Clock
+from host.stage import Echo, Wire, echo, hosted, until
+
+
+def asking(model: Any = None, **more: Any) -> Agent[Any]:
+    """Asks for a name."""
+    lead = Flow("lead", on=[OnAnyMessage()], steps=[Collect("name", ["name"]), Say("bye", "Thanks, {{data.name}}.")])
+    fields = {"name": Field(str, ask="Ask for the name.")}
+    return Agent(name="Ana", model=model or Echo(), fields=fields, flows=[lead], idle="silent", **more)
+
+
+async def test_a_held_session_is_silent(tmp_path: Path) -> None:
+    """While the gate is closed nothing is said; afterwards the assistant answers again."""
+    wire = Wire()
+    async with hosted(echo(), tmp_path, channel=wire) as host:
+        await host.hold("s1", "Bo answers")
+        assert await host.ask("s1", Message("hello", id="m1")) == ()
+        look = await host.look("s1")
+        assert look is not None
+        assert look.held == "Bo answers"
+        assert await host.release("s1")
+        assert not await host.release("s1")
+        await host.receive("s1", Message("again", id="m2"))
+        await host.drained()
+    assert wire.texts == ["re: again"]
+
+
+async def test_a_reply_in_flight_is_never_sent(tmp_path: Path) -> None:
+    """A person takes over while the model is being asked: the turn is played again, silenced."""
+    wire, gate, model = Wire(), asyncio.Event(), Echo()
+
+    async def wait(_: object) -> None:
+        await gate.wait()
+
+    model.before = wait
+    async with hosted(echo(model), tmp_path, channel=wire) as host:
+        asked = asyncio.create_task(host.ask("s1", Message("hello", id="m1")))
+        await until(lambda: len(model.asked) == 1)
+        await host.hold("s1", "Bo answers")
+        gate.set()
+        assert await asked == ()
+        await host.drained()
+        look = await host.look("s1")
+    assert wire.tried == []
+    assert len(model.asked) == 1
+    assert look is not None
+    assert [row.text for row in look.transcript] == ["hello"]
+    assert look.outbox == ()
+
+
+async def test_what_is_not_sent_yet_stays_back(tmp_path: Path) -> None:
+    """Messages that wait in the outbox are withheld, and the transcript does not claim that they were said."""
+    wire, gate = Wire(), asyncio.Event()
+    two = Flow("two", on=[OnAnyMessage(repeat="always")], steps=[Say("a", "one"), Say("b", "two")])
+    wire.next = [gate]
+    async with hosted(echo(flows=[two]), tmp_path, channel=wire) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await until(lambda: len(wire.tried) == 1)
+        await host.hold("s1")
+        gate.set()
+        await host.drained()
+        look = await host.look("s1")
+    assert wire.texts == ["one"]  # it was with the channel already
+    assert look is not None
+    assert [(row.state) for row in look.outbox] == ["withheld", "sent"]
+    assert [row.text for row in look.transcript] == ["one", "hello"]
+
+
+class TakesOver(Host[Any]):
+    """A person takes over between the look at the outbox and the sending."""
+
+    async def checkpoint(self, name: str) -> None:
+        if name == "sending":
+            self.taking = asyncio.create_task(self.hold("s1"))
+            await asyncio.sleep(0)
+
+
+async def test_a_person_takes_over_just_before_the_sending(tmp_path: Path) -> None:
+    """Also between the look at the outbox and the sending, in this process: nothing is sent."""
+    wire = Wire()
+    async with hosted(echo(), tmp_path, channel=wire, kind=TakesOver) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await host.drained()
+    assert wire.tried == []
+
+
+async def test_a_person_writes(tmp_path: Path) -> None:
+    """A person's message goes out at once, closes the gate, and is in the history of later turns."""
+    wire, model = Wire(), Echo()
+    async with hosted(echo(model), tmp_path, channel=wire) as host:
+        await host.ask("s1", Message("hello", id="m1"))
+        await host.drained()
+        received = await host.human_message("s1", "Bo here.", id="p1", by="Bo")
+        assert received.new
+        assert not (await host.human_message("s1", "Bo here.", id="p1", by="Bo")).new
+        assert await host.ask("s1", Message("hi Bo", id="m2")) == ()
+        await host.human_message("s1", "How can I help?", id="p2", by="Bo")
+        await host.drained()
+        look = await host.look("s1")
+        assert look is not None
+        assert look.held == "Bo"
+        await host.release("s1")
+        await host.ask("s1", Message("thanks", id="m3"))
+        await host.drained()
+    assert wire.texts == ["re: hello", "Bo here.", "How can I help?", "re: thanks"]
+    assert [out.kind for out in wire.sent] == ["ai", "human", "human", "ai"]
+    assert [(item["role"], item["content"]) for item in model.asked[-1].history] == [
+        ("user", "hello"), ("assistant", "re: hello"), ("assistant", "Bo here."), ("user", "hi Bo"),
+        ("assistant", "How can I help?"),
+    ]  # fmt: skip
+
+
+async def test_a_person_waits_for_no_turn(tmp_path: Path) -> None:
+    """The person's words go out while the model is still being asked, and its reply does not."""
+    wire, gate, model = Wire(), asyncio.Event(), Echo()
+
+    async def wait(_: object) -> None:
+        await gate.wait()
+
+    model.before = wait
+    async with hosted(echo(model), tmp_path, channel=wire) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await until(lambda: len(model.asked) == 1)
+        await host.human_message("s1", "Bo here.", id="p1")
+        await until(lambda: wire.texts == ["Bo here."])
+        gate.set()
+        await host.drained()
+    assert wire.texts == ["Bo here."]
+
+
+async def test_a_person_writes_first(tmp_path: Path) -> None:
+    """A session may begin with a person."""
+    wire = Wire()
+    async with hosted(echo(), tmp_path, channel=wire) as host:
+        await host.human_message("s1", "Hello!", id="p1")
+        await host.drained()
+    assert wire.texts == ["Hello!"]
+
+
+async def test_a_pending_question_is_taken_up_again(tmp_path: Path) -> None:
+    """On release, a question that was open is put again with the customer's next message (T-17.6)."""
+    wire = Wire()
+    async with hosted(asking(), tmp_path, channel=wire) as host:
+        await host.ask("s1", Message("hello", id="m1"))
+        await host.drained()
+        await host.hold("s1")
+        await host.ask("s1", Message("one moment", id="m2"))
+        look = await host.look("s1")
+        assert look is not None
+        assert [run.status for run in look.runs] == ["asking"]
+        await host.release("s1")
+        await host.ask("s1", Message("I am back", id="m3"))
+        await host.drained()
+    assert wire.texts == ["re: hello", "re: I am back"]
+
+
+async def test_a_flow_hands_over(tmp_path: Path) -> None:
+    """After `hand_over` the turn's own words still go out, and from then on the assistant is silent."""
+    wire = Wire()
+    human = Flow(
+        "human", on=[OnMention("wants a person", repeat="always")],
+        steps=[Do("give", hand_over, {"reason": "asked for a person"}), Say("moment", "I will get someone.")],
+    )  # fmt: skip
+    agent = Agent[Any](name="Ana", model=Echo(), flows=[human], actions=[hand_over], idle="silent")
+    async with hosted(agent, tmp_path, channel=wire) as host:
+        await host.receive("s1", Start("human", key="k"))
+        await host.drained()
+        look = await host.look("s1")
+        assert look is not None
+        assert look.held == "asked for a person"
+        assert wire.texts == ["I will get someone."]
+        await host.receive("s1", Start("human", key="k2"))
+        await host.drained()
+    assert wire.texts == ["I will get someone."]
+
+
+async def test_nobody_takes_over_without_a_host() -> None:
+    """In a turn that no host plays, the action fails and says why."""
+    flow = Flow("human", steps=[Do("give", hand_over, on_fail="sorry"), Say("sorry", "Nobody is there.")])
+    agent = Agent[Any](name="Ana", model=Echo(), flows=[flow], actions=[hand_over])
+    result = await agent.turn("s1", Start("human", key="k"))
+    assert [message.text for message in result.messages] == ["Nobody is there."]
+    assert result.outcomes[0].detail == "no host plays this turn, so nobody can take over"
+
+
+async def test_a_once_flow_under_a_closed_gate(tmp_path: Path) -> None:
+    """A closed gate spends a `once` start (T-17.7); a trigger with `silenced: false` keeps it for later."""
+    wire = Wire()
+    spent = Flow("spent", on=[OnAnyMessage()], steps=[Say("a", "spent")])
+    kept = Flow("kept", on=[OnAnyMessage(if_={"silenced": False})], steps=[Say("a", "kept")])
+    for name, flow in (("spent", spent), ("kept", kept)):
+        agent = Agent[Any](name=name, model=Echo(), flows=[flow], idle="silent")
+        async with hosted(agent, tmp_path, channel=wire) as host:
+            await host.hold("s1")
+            await host.ask("s1", Message("hello", id="m1"))
+            await host.release("s1")
+            await host.ask("s1", Message("hello again", id="m2"))
+            await host.drained()
+    assert wire.texts == ["kept"]
+
+
+async def test_a_judged_message_under_a_closed_gate(tmp_path: Path) -> None:
+    """With `understand`, what the customer writes to a person is still read (T-17.1)."""
+    model = Echo()
+    flow = Flow("book", on=[OnMessage("books")], steps=[Prompt("p", "p")])
+    other = Flow("other", on=[OnMessage("other")], steps=[Prompt("p", "p")])
+    async with hosted(echo(model, flows=[flow, other]), tmp_path) as host:
+        await host.hold("s1", understand=True)
+        await host.ask("s1", Message("hello", id="m1"))
+    assert [request.schema_name for request in model.asked] == ["understand"]
+
+
+async def test_holds_survive_a_restart(tmp_path: Path) -> None:
+    """The gate is in the ledger."""
+    wire, clock = Wire(), Clock()
+    async with hosted(echo(clock=clock), tmp_path) as host:
+        await host.hold("s1", "Bo")
+    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+        assert await host.ask("s1", Message("hello", id="m1")) == ()
+    assert wire.texts == []
