@@ -12,6 +12,7 @@ of a condition is a look at what the layer has found in this turn.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,7 @@ from falai.classic.instructions import knowledge, with_terms
 from falai.classic.options import is_core_flow
 from falai.classic.state import CURRENT
 from falai.classic.templates import live
+from falai.errors import FlowConfigurationError, Problem
 from falai.flow.definition import Branch, Collect, Do, Flow, OnMessage, Prompt, Step
 from falai.flow.functions import Action, Tool
 from falai.flow.handlers import ActionContext, ActionResult, View, ok
@@ -236,8 +238,18 @@ def _warnings(flows: Any) -> Iterator[str]:
 
 def _flow_part(flow: Wire) -> FlowPart:
     parts = [part for step in flow.get("steps", ()) for part in _parts(step)]
+    _check_ids(flow, parts)
     parts = parts or [StepPart("!", "", "auto", {}, is_first=True, asked={})]  # a flow without steps is done at once
     return FlowPart(flow, {part.id: part for part in parts})
+
+
+def _check_ids(flow: Wire, parts: Sequence[StepPart]) -> None:
+    """An author's step may have the id that another one's `requires` needs."""
+    for id, count in Counter(part.id for part in parts).items():
+        if count > 1:
+            what = f'the step "{id.removesuffix("!")}" has requires, which is asked for in a step "{id}", and that id is taken'
+            place = f'flow "{flow["id"]}", step "{id}"'
+            raise FlowConfigurationError(Problem("duplicate-step", place, what, "Choose another id"))
 
 
 def _parts(step: Wire) -> Iterator[StepPart]:

@@ -10,9 +10,9 @@ from falai.classic.phases import act_on, merged
 from falai.classic.positions import apply_position, go_to_step, leave, position_of
 from falai.classic.sessions import OWN, own_state
 from falai.classic.signals import after_turn, call_signals, not_looked_for
-from falai.classic.speaking import freeze, on_speaking, on_spoken
+from falai.classic.speaking import on_speaking, on_spoken
 from falai.classic.state import TurnState
-from falai.classic.stepping import at_step, has_spoken
+from falai.classic.stepping import at_step, freeze, has_spoken
 from falai.classic.templates import prepare
 from falai.classic.writing import notice_data
 from falai.flow.definition import Collect, Prompt

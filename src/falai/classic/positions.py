@@ -80,7 +80,7 @@ async def leave(state: TurnState, run: Run, reason: ExitReason, *, flow_too: boo
     flow, part = state.compiled.flows.get(run.flow_id), state.compiled.part(run)
     if flow is None or id(run) in state.left_runs:
         return
-    if part is not None and was_opened(state, run, key_of(run)):
+    if part is not None and part.kind != "requires" and was_opened(state, run, key_of(run)):
         await call_quietly(state, f"hook:onExit:{part.own}", part.hooks.get("onExit"), reason)
     if flow_too:
         state.left_runs.add(id(run))

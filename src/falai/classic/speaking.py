@@ -17,7 +17,7 @@ from falai.classic.phases import BEFORE_MODEL, act_on, merged, without
 from falai.classic.positions import apply_position
 from falai.classic.response import ExecutedStep
 from falai.classic.state import Emission, TurnState
-from falai.classic.stepping import enter_hooks, stop_at
+from falai.classic.stepping import enter_flow, enter_hooks, freeze, stop_at
 from falai.classic.templates import prepare, text_of
 from falai.classic.toolcalls import tool_plan
 from falai.classic.writing import notice_data, write
@@ -28,13 +28,12 @@ from falai.model.inputs import Deferred, Spoken
 from falai.session.jsontext import quoted
 from falai.session.keys import idle_key
 from falai.session.model import Run
-from falai.turn.advance import enter
 from falai.turn.decide import write_values
 from falai.turn.effects import Cue
 from falai.turn.lines import key_of, kind_of
 from falai.turn.state import Talk
 
-__all__ = ["freeze", "on_speaking", "on_spoken"]
+__all__ = ["on_speaking", "on_spoken"]
 
 _SILENT = Cue(silent=True)
 
@@ -65,17 +64,6 @@ async def on_speaking(state: TurnState) -> Cue:
     return Cue(again=True) if moved else await _cue(state, talk)
 
 
-def freeze(state: TurnState) -> None:
-    """Nothing moves any more in this turn: runs on their way wait where they are."""
-    turn = state.turn
-    turn.queue.clear()
-    for run in [run for run in turn.session.runs if run.status == "running"]:
-        if run.step_id is None:
-            enter(run, turn.plan.flows[run.flow_id].steps[0].id)
-        turn.suspend(turn.others_asking(run))
-        run.status = "asking"
-
-
 def _hush(state: TurnState) -> Cue:
     """Nobody speaks; a reply is said all the same (D-55)."""
     turn, reply = state.turn, members_of(state.left).get("reply")
@@ -89,9 +77,13 @@ def _hush(state: TurnState) -> Cue:
 
 
 async def _prepare_step(state: TurnState, talk: Talk) -> None:
-    part = state.compiled.part(talk.run)
-    if part is not None and part.kind != "requires":
-        await enter_hooks(state, talk.run, state.compiled.flows[talk.run.flow_id], part)
+    part, flow = state.compiled.part(talk.run), state.compiled.flows.get(talk.run.flow_id)
+    if part is None or flow is None:
+        return
+    if part.kind == "requires":
+        await enter_flow(state, talk.run, flow)
+    else:
+        await enter_hooks(state, talk.run, flow, part)
 
 
 # --- what the speaker is told -------------------------------------------------------------------

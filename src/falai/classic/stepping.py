@@ -26,7 +26,7 @@ from falai.session.model import Run
 from falai.turn.lines import key_of, run_line
 from falai.turn.talk import collects, pending, report_given_up
 
-__all__ = ["at_step", "enter_hooks", "has_spoken", "settle_step", "stop_at"]
+__all__ = ["at_step", "enter_flow", "enter_hooks", "freeze", "has_spoken", "stop_at"]
 
 _DEFAULT_AUTO_STEPS: Final = 10
 
@@ -86,7 +86,7 @@ async def _speaking_step(state: TurnState, run: Run, plan: FlowPlan, flow: FlowP
         return False
     if collects(step) and not left:
         run_line(turn, run, "collect", "skipped", "already-known", key=key_of(run))
-        await settle_step(state, run, plan, flow, part)
+        await _go_on(state, run, plan, flow, part)
         return False
     if turn.speak_done:
         turn.suspend(turn.others_asking(run))
@@ -107,7 +107,7 @@ def has_spoken(run: Run) -> bool:
     return any(line.key == key and line.status == "ok" and line.code in (None, "asked-fixed") for line in run.outcomes)
 
 
-async def settle_step(state: TurnState, run: Run, plan: FlowPlan, flow: FlowPart, part: StepPart) -> None:
+async def _go_on(state: TurnState, run: Run, plan: FlowPlan, flow: FlowPart, part: StepPart) -> None:
     """Nothing is left to ask, and nobody has answered the step: what follows is up to code (D-90)."""
     if part.kind == "requires":
         await go_to_step(state, run, plan, part.own, "completed")
@@ -122,16 +122,31 @@ def stop_at(state: TurnState, run: Run, kind: Any) -> None:
     run_line(state.turn, run, kind, "skipped", key=key_of(run), detail="halt")
 
 
+def freeze(state: TurnState) -> None:
+    """Nothing moves any more in this turn: runs on their way wait where they are."""
+    turn = state.turn
+    turn.queue.clear()
+    for run in [run for run in turn.session.runs if run.status == "running"]:
+        turn.suspend(turn.others_asking(run))
+        run.status = "asking"
+
+
 # --- hooks and auto steps -----------------------------------------------------------------------
+
+
+async def enter_flow(state: TurnState, run: Run, flow: FlowPart) -> None:
+    """`onEnter` of the flow, before the first thing that it does (D-80)."""
+    if not was_opened(state, run):
+        state.opened.add(run.id)
+        await call_hook(state, f"hook:onEnter:{flow.id}", flow.hooks.get("onEnter"))
 
 
 async def enter_hooks(state: TurnState, run: Run, flow: FlowPart, part: StepPart) -> None:
     """`onEnter` of flow and step, each once per entry, and what is called before each utterance (D-63, D-80)."""
-    if not was_opened(state, run):
-        await call_hook(state, f"hook:onEnter:{flow.id}", flow.hooks.get("onEnter"))
+    await enter_flow(state, run, flow)
     if not was_opened(state, run, key_of(run)):
+        state.opened.add(key_of(run))
         await call_hook(state, f"hook:onEnter:{part.own}", part.hooks.get("onEnter"))
-    state.opened |= {run.id, key_of(run)}
     emitter = f"auto:{part.own}" if part.kind == "auto" else f"hook:prepare:{part.own}"
     await call_shorthand(state, emitter, part.wire.get("prepare"))
     await call_hook(state, emitter, part.hooks.get("prepare"))
@@ -152,6 +167,8 @@ async def _auto(state: TurnState, run: Run, flow: FlowPart, part: StepPart) -> N
     moved = await act_on(state, found, run)
     if halted and not moved:
         stop_at(state, run, "do")
+    elif halted:
+        freeze(state)
     elif not moved:
         await branch(state, run, flow, part, judged=False)
 
