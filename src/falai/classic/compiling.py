@@ -43,6 +43,9 @@ Kind = Literal["talk", "reply", "auto", "requires"]
 
 _UNTIRING: Final = 1_000_000
 """How often `requires` may ask: always."""
+_ASK_FIRST: Final = (
+    "Before you go on, get to know what is still missing: no more than two of the fields in one message."
+)
 _ACTION: Final = "falai classic step"
 
 
@@ -293,7 +296,7 @@ def _step(flow_id: str, part: StepPart) -> Step:
     if part.kind == "auto":
         return Do(part.id, _ACTION)
     if part.kind == "requires":
-        return Collect(part.id, wire["requires"], max_asks=_UNTIRING, tools=())
+        return Collect(part.id, wire["requires"], prompt=_ASK_FIRST, max_asks=_UNTIRING, tools=())
     branches = [_branch(flow_id, part, place) for place in part.asked] or None
     if wire.get("collect"):
         prompt = live(wire["prompt"], _only_when(wire)) if "prompt" in wire else None
