@@ -112,6 +112,13 @@ def test_an_hour_that_comes_twice() -> None:
     assert (again, again - first_end.astimezone(UTC)) == (datetime(2026, 11, 1, 6, tzinfo=UTC), timedelta(minutes=30))
 
 
+def test_an_opening_that_comes_twice() -> None:
+    """01:30-01:45 is over, the clock goes back to 01:00, and it opens once more."""
+    window = SendingWindow("01:30-01:45", tz="America/New_York")
+    over = datetime(2026, 11, 1, 5, 50, tzinfo=UTC)  # 01:50, for the first time
+    assert window(over) == datetime(2026, 11, 1, 6, 30, tzinfo=UTC)
+
+
 def test_a_moment_without_a_zone_is_utc() -> None:
     """As everywhere in a session (B-2.6)."""
     assert SendingWindow("09:00-18:00")(datetime(2026, 11, 30, 3)) == datetime(2026, 11, 30, 9, tzinfo=UTC)

@@ -30,5 +30,5 @@ def check_opt_outs(words: Iterable[str]) -> None:
 
 
 def _folded(text: str) -> str:
-    plain = "".join(mark for mark in normalize("NFKD", text.casefold()) if category(mark) != "Mn")
+    plain = "".join(mark for mark in normalize("NFKD", text) if category(mark) != "Mn")
     return " ".join(_WORD.findall(plain.casefold()))
