@@ -25,7 +25,7 @@ EndedBy = Literal["completed", "last_step", "goto", "reset", "aborted"]
 _FIRST_OF: Final[Sequence[Mark]] = (
     "aborted", "halt", "reply", "completed", "goto", "reset", "last_step", "finalize_error",
 )  # fmt: skip
-_ENDED: Final[Mapping[EndReason, EndedBy]] = {"end": "last_step", "flow": "goto", "reset": "reset"}
+_ENDED: Final[Mapping[EndReason, EndedBy]] = {"end": "last_step", "flow": "goto", "replaced": "goto", "reset": "reset"}
 
 
 def message_of(result: TurnResult) -> str:
