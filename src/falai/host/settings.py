@@ -43,7 +43,7 @@ class Keep:
 
     def __post_init__(self) -> None:
         texts = {f.name: getattr(self, f.name) for f in fields(self)}
-        wrong = (name for name, text in texts.items() if text != _FOREVER and not is_duration(text))
+        wrong = ((name, text) for name, text in texts.items() if text != _FOREVER and not is_duration(text))
         _refuse(self, wrong, f'{_DURATION}, or "{_FOREVER}"')
 
     def in_ms(self) -> port.Keep:
@@ -99,14 +99,16 @@ class Settings:
         _refuse(self, self._no_counts(), "Write a whole number of 1 or more")
         _refuse(self, self._no_durations(), _DURATION)
 
-    def _no_counts(self) -> Iterator[str]:
-        return (name for name in _COUNTS if type(getattr(self, name)) is not int or getattr(self, name) < 1)
+    def _no_counts(self) -> Iterator[tuple[str, Any]]:
+        values = ((name, getattr(self, name)) for name in _COUNTS)
+        return ((name, value) for name, value in values if type(value) is not int or value < 1)
 
-    def _no_durations(self) -> Iterator[str]:
-        yield from (name for name in _DURATIONS if not is_duration(getattr(self, name)))
-        yield from (name for name in _RETRIES if not all(map(is_duration, getattr(self, name))))
+    def _no_durations(self) -> Iterator[tuple[str, Any]]:
+        values = [(name, getattr(self, name)) for name in _DURATIONS]
+        values += [(f"{name}[{at}]", pause) for name in _RETRIES for at, pause in enumerate(getattr(self, name))]
+        return ((name, value) for name, value in values if not is_duration(value))
 
 
-def _refuse(settings: Any, wrong: Iterator[str], fix: str) -> None:
-    if found := [f"{name} is {show(getattr(settings, name))}" for name in wrong]:
+def _refuse(settings: Any, wrong: Iterator[tuple[str, Any]], fix: str) -> None:
+    if found := [f"{name} is {show(value)}" for name, value in wrong]:
         raise ValueError(f"{type(settings).__name__}: {'; '.join(found)}. {fix}")

@@ -1,0 +1,226 @@
+"""What is kept, how long, and what can be seen of it; attachments; requests of channels."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from falai import Agent, Flow, Message, OnAnyMessage, Say, Wait
+from falai.channel import Attachment, BadSignatureError, Incoming, Receipt
+from falai.host import HostBusyError, Keep, Settings
+from falai.testing import Clock
+from host.stage import FLOWS, Echo, Wire, echo, hosted
+
+WAITS = Flow("waits", on=[OnAnyMessage()], steps=[Say("a", "secret words"), Wait("pause", "9d"), Say("b", "more")])
+
+
+def words_in(folder: Path) -> str:
+    """Every value of every table."""
+    with sqlite3.connect(folder / "falai.db") as db:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = [row for name in names for row in db.execute(f"SELECT * FROM {name}")]
+    return repr(rows)
+
+
+async def test_erasure_covers_everything(tmp_path: Path) -> None:
+    """After `erase` no table knows the session; the others are as they were."""
+    async with hosted(echo(flows=[WAITS]), tmp_path, channel=Wire()) as host:
+        for session in ("gone", "stays"):
+            await host.receive(session, Message(f"I am {session}", id="m1"), customer=f"c-{session}")
+        await host.drained()
+        assert await host.erase("gone")
+        assert not await host.erase("gone")
+        assert await host.look("gone") is None
+        assert await host.look("stays") is not None
+    assert "gone" not in words_in(tmp_path)
+    assert "I am stays" in words_in(tmp_path)
+
+
+async def test_erasure_of_a_customer(tmp_path: Path) -> None:
+    """All sessions of a customer go, and their opt-out."""
+    settings = Settings(opt_outs=("stop",))
+    async with hosted(echo(flows=[WAITS]), tmp_path, channel=Wire(), settings=settings) as host:
+        await host.receive("s1", Message("stop", id="m1"), customer="bo-27")
+        await host.receive("s2", Message("hello", id="m1"), customer="bo-27")
+        await host.receive("s3", Message("hello", id="m1"), customer="cy-28")
+        await host.drained()
+        assert await host.erase_customer("bo-27") == ("s1", "s2")
+        assert await host.erase_customer("bo-27") == ()
+    assert "bo-27" not in words_in(tmp_path)
+    assert "cy-28" in words_in(tmp_path)
+
+
+async def test_what_is_kept_how_long(tmp_path: Path) -> None:
+    """What the settings keep no longer goes; keys stay, so that a repeated delivery is known still."""
+    clock = Clock()
+    settings = Settings(keep=Keep(inputs="1d", messages="1d", transcript="2d", log="1d"))
+    async with hosted(echo(clock=clock), tmp_path, channel=Wire(), settings=settings) as host:
+        await host.receive("s1", Message("secret words", id="m1"))
+        await host.drained()
+        clock.advance("36h")
+        await host.sweep()
+        look = await host.look("s1")
+        assert look is not None
+        assert (len(look.transcript), look.log, look.outbox) == (2, (), ())
+        clock.advance("1d")
+        await host.sweep()
+        assert "secret words" not in words_in(tmp_path)
+        assert not (await host.receive("s1", Message("secret words", id="m1"))).new
+
+
+async def test_what_waits_is_never_swept(tmp_path: Path) -> None:
+    """However old: timers, inputs and messages that wait stay."""
+    clock, wire = Clock(), Wire()
+    settings = Settings(keep=Keep(inputs="1s", messages="1s", transcript="1s", log="1s", dead="1s"))
+    async with hosted(echo(clock=clock, flows=[WAITS]), tmp_path, channel=wire, settings=settings) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await host.drained()
+        clock.advance("8d")
+        await host.sweep()
+        clock.advance("1d")
+        await host.drained()
+    assert wire.texts == ["secret words", "more"]
+
+
+async def test_looking(tmp_path: Path) -> None:
+    """A look shows the session, its runs and timers, what was said and what it led to; the status counts."""
+    async with hosted(echo(flows=[WAITS]), tmp_path, channel=Wire()) as host:
+        await host.receive("s1", Message("hello", id="m1"), customer="c1", channel="wire", address="a1")
+        await host.drained()
+        look, status = await host.look("s1"), await host.status()
+    assert look is not None
+    assert look.session is not None
+    assert [run.flow_id for run in look.runs] == ["waits"]
+    assert [wake.key for wake in look.wakes] == [look.runs[0].waiting.key]  # type: ignore[union-attr]
+    assert (look.row.customer, look.row.channel, look.row.address) == ("c1", "wire", "a1")
+    assert [(row.role, row.text) for row in look.transcript] == [("assistant", "secret words"), ("user", "hello")]
+    assert [(row.state, row.provider_id) for row in look.outbox] == [("sent", "vendor-1")]
+    assert '"flowId":"waits"' in look.log[0].log
+    assert (status.inputs, status.messages, status.wakes_due, status.dead) == (0, 0, 0, 0)
+
+
+async def test_a_second_host_on_the_same_file_is_refused(tmp_path: Path) -> None:
+    """Two hosts would play the same inputs."""
+    async with hosted(echo(), tmp_path):
+        with pytest.raises(HostBusyError, match="another process runs a host on it"):
+            async with hosted(echo(), tmp_path):
+                pass
+    async with hosted(echo(), tmp_path):
+        pass
+
+
+# --- attachments ---------------------------------------------------------------------------------
+
+
+async def test_attachments_reach_the_context(tmp_path: Path) -> None:
+    """A turn reads the words that stand for an attachment; the attachment itself is on the `Turning`."""
+    seen: list[Any] = []
+    wire = Wire()
+    async with hosted(echo(), tmp_path, channel=wire, context=seen.append) as host:
+        voice = Attachment("voice", url="https://example.org/1.ogg", mime="audio/ogg")
+        await host.receive("s1", Message("", id="m1"), attachments=[voice])
+        await host.receive("s1", Message("look", id="m2"), attachments=[Attachment("image", caption="a cat")])
+        await host.drained()
+    assert wire.texts == ["re: [voice]", "re: look"]
+    assert seen[0].attachments == [voice]
+
+
+async def test_the_text_that_stands_for_an_attachment(tmp_path: Path) -> None:
+    """`describe` says it; where it says nothing there is no turn, and the transcript notes what came."""
+    wire, model = Wire(), Echo()
+    settings = Settings(describe=lambda a: f"sent a {a.kind}" if a.kind != "sticker" else None)
+    async with hosted(echo(model), tmp_path, channel=wire, settings=settings) as host:
+        await host.receive("s1", Message("", id="m1"), attachments=[Attachment("sticker"), Attachment("location")])
+        await host.receive("s1", Message("", id="m2"), attachments=[Attachment("sticker")])
+        assert await host.ask("s1", Message("", id="m3"), attachments=[Attachment("sticker")]) == ()
+        await host.drained()
+        look = await host.look("s1")
+    assert wire.texts == ["re: sent a location"]
+    assert len(model.asked) == 1
+    assert look is not None
+    assert [row.role for row in look.transcript] == ["note", "note", "assistant", "user"]
+    assert look.transcript[0].data == '[{"kind":"sticker"}]'
+
+
+async def test_an_empty_message_is_a_message(tmp_path: Path) -> None:
+    """Without attachments an empty text is what was written."""
+    wire = Wire()
+    async with hosted(echo(), tmp_path, channel=wire) as host:
+        await host.receive("s1", Message("", id="m1"))
+        await host.drained()
+    assert wire.texts == ["re: "]
+
+
+# --- requests of a channel -----------------------------------------------------------------------
+
+
+class Signed(Wire):
+    """Its requests are lines `address|id|text`, or `receipt|provider id|status`, signed with a secret."""
+
+    def verify(self, headers: Mapping[str, str], body: bytes) -> None:
+        if headers.get("sign") != sign(body):
+            raise BadSignatureError(self.name, "the signature is another")
+
+    def parse(self, headers: Mapping[str, str], body: bytes) -> Sequence[Incoming | Receipt]:
+        found: list[Incoming | Receipt] = []
+        for first, second, third in (line.split("|") for line in body.decode().splitlines()):
+            at = datetime(2026, 9, 20, 9, tzinfo=UTC)
+            found.append(Receipt(second, "read", at) if first == "receipt" else Incoming(first, second, third, at))
+        return found
+
+
+def sign(body: bytes) -> str:
+    return hmac.new(b"secret", body, hashlib.sha256).hexdigest()
+
+
+async def test_requests_of_a_channel(tmp_path: Path) -> None:
+    """Messages go to the session of their address, answers go back there, receipts are noted, forgeries refused."""
+    wire, clock = Signed(), Clock()
+    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+        body = b"+55|w1|hello\n+66|w2|good day"
+        received = await host.take("wire", {"sign": sign(body)}, body)
+        assert [one.new for one in received] == [True, True]
+        assert [one.new for one in await host.take("wire", {"sign": sign(body)}, body)] == [False, False]
+        await host.drained()
+        assert sorted((out.address, out.text) for out in wire.sent) == [("+55", "re: hello"), ("+66", "re: good day")]
+        receipt = b"receipt|vendor-1|read"
+        await host.take("wire", {"sign": sign(receipt)}, receipt)
+        look = await host.look(f"wire:{wire.sent[0].address}")
+        assert look is not None
+        assert look.outbox[0].status == "read"
+        with pytest.raises(BadSignatureError):
+            await host.take("wire", {"sign": "forged"}, body)
+        with pytest.raises(KeyError):
+            await host.take("other", {}, body)
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def test_settings_say_all_that_is_wrong() -> None:
+    """Every wrong setting is named at once."""
+    with pytest.raises(ValueError, match="session_limit is 0; at_once is true"):
+        Settings(session_limit=0, at_once=True)
+    with pytest.raises(ValueError, match=r'burst is "soon"; retries\[1\] is "late"\. Write 30s'):
+        Settings(burst="soon", retries=("1s", "late"))
+    with pytest.raises(ValueError, match=r'Keep: log is "always". Write .*, or "forever"'):
+        Keep(log="always")
+    with pytest.raises(ValueError, match="opt-out word"):
+        Settings(opt_outs=("...",))
+
+
+async def test_agents_are_apart(tmp_path: Path) -> None:
+    """Two agents in one file know nothing of one another."""
+    async with hosted(echo(), tmp_path) as host:
+        await host.ask("s1", Message("hello", id="m1"))
+    async with hosted(Agent[Any](name="Bo", model=Echo(), flows=FLOWS), tmp_path) as host:
+        assert await host.look("s1") is None
+        assert (await host.receive("s1", Message("hello", id="m1"))).new
+        await host.drained()
