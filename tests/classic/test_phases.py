@@ -76,12 +76,12 @@ def test_a_halt_with_a_reply_says_it() -> None:
 
 
 def test_the_position_of_a_halted_turn_is_applied_and_nothing_else_moves() -> None:
-    """D-54: the flow that is entered waits, and begins with the next message."""
+    """D-54: the flow that is entered waits at its first step, and begins with the next message."""
     first = {"id": "b0", "auto": True, "prepare": gives({"dataUpdate": {"size": 1}})}
     b = flow("B", first, step("b1"), step("b2"), when="never")
     talk = Talk(flow("A", step("a1")), b, signals=[{**signal("s", {"halt": True, "goTo": "B"}), "behavior": "once"}])
     talk.says(understand=SCORES)
-    assert (talk.said, talk.at, talk.data) == ([], "b.None", {})
+    assert (talk.said, talk.at, talk.data) == ([], "b.b0", {})
     talk.says(understand=SCORES, speak="B one.")
     assert (talk.said, talk.at, talk.data) == (["B one."], "b.b1", {"size": 1})
 

@@ -23,6 +23,7 @@ from falai.flow.plan import FlowPlan
 from falai.flow.values import is_known
 from falai.session.jsontext import quoted
 from falai.session.model import Run
+from falai.turn.advance import enter, place
 from falai.turn.lines import key_of, run_line
 from falai.turn.talk import collects, pending, report_given_up
 
@@ -50,6 +51,8 @@ async def at_step(state: TurnState, run: Run) -> bool:
 
 async def _arrive(state: TurnState, run: Run, flow: FlowPart, part: StepPart) -> bool:
     """On the arrival at a step: the data of a new run is put in place, and `if` and `skip` may pass the step over."""
+    if run.step_id is not None and not run.visits.get(run.step_id):
+        enter(run, run.step_id)
     if state.standing.get(id(run)) == key_of(run):
         return False
     if id(run) not in state.standing:
@@ -128,6 +131,8 @@ def freeze(state: TurnState) -> None:
     turn.queue.clear()
     for run in [run for run in turn.session.runs if run.status == "running"]:
         turn.suspend(turn.others_asking(run))
+        if run.step_id is None and run.flow_id in state.compiled.flows:
+            place(run, turn.plan.flows[run.flow_id].steps[0].id)
         run.status = "asking"
 
 

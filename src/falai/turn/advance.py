@@ -14,7 +14,7 @@ from falai.turn.lines import kind_of, run_line
 from falai.turn.result import EndedRun, EndReason, ScheduledWake
 from falai.turn.state import Turn
 
-__all__ = ["end_run", "enter", "park", "stay_at", "unpark"]
+__all__ = ["end_run", "enter", "park", "place", "stay_at", "unpark"]
 
 
 def enter(run: Run, step_id: str) -> None:
@@ -23,6 +23,11 @@ def enter(run: Run, step_id: str) -> None:
     run.visits[step_id] = run.visits.get(step_id, 0) + 1
     run.status = "running"
     run.waiting = run.staying = run.suspended_at = None
+
+
+def place(run: Run, step_id: str) -> None:
+    """Puts a run before a step that it is to enter when it moves again: no visit yet."""
+    run.step_id, run.status = step_id, "asking"
 
 
 def stay_at(run: Run, step_id: str) -> None:
