@@ -216,3 +216,12 @@ def test_the_schema_of_a_field_says_how_it_is_extracted() -> None:
     talk.says(understand={"fields": {"sure": True, "note": "no"}}, speak="Any note?")
     assert talk.data == {"sure": True}
     assert "Ask kindly." in talk.model.calls[-1].prompt
+
+
+def test_a_reply_that_comes_out_blank_sends_no_message() -> None:
+    """D-11, D-25: the step counts as having spoken all the same."""
+    talk = Talk(flow("Order", {"id": "r", "reply": lambda ctx: None}, {"id": "last", "reply": " "}))
+    talk.says()
+    assert (talk.said, talk.at) == ([], "order.r")
+    talk.says()
+    assert (talk.said, talk.ended) == ([], [("order", "end")])

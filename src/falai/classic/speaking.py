@@ -30,7 +30,7 @@ from falai.session.keys import idle_key
 from falai.session.model import Run
 from falai.turn.decide import write_values
 from falai.turn.effects import Cue
-from falai.turn.lines import key_of, kind_of
+from falai.turn.lines import key_of, kind_of, run_line
 from falai.turn.state import Talk
 
 __all__ = ["on_speaking", "on_spoken"]
@@ -100,7 +100,7 @@ async def _cue(state: TurnState, talk: Talk | None) -> Cue:
     if reply is not None:
         state.marks.add("reply")
         _note_speaker(state, run, part)
-        return Cue(say=reply)
+        return Cue(say=reply) if reply.strip() or talk is None else _say_nothing(state, talk)
     state.phase = "response_generation"
     instructions = await _instructions(state, talk, part)
     await prepare(
@@ -111,6 +111,13 @@ async def _cue(state: TurnState, talk: Talk | None) -> Cue:
         tools=_tools(state, talk, part, left.get("injectTools", ())),
         instructions=instructions,
     )
+
+
+def _say_nothing(state: TurnState, talk: Talk) -> Cue:
+    """A blank reply counts as having spoken, and no message goes out."""
+    run_line(state.turn, talk.run, kind_of(talk.step), "ok", key=key_of(talk.run), detail="blank")
+    state.turn.finished.append(talk.run)
+    return _SILENT
 
 
 def _note_speaker(state: TurnState, run: Run | None, part: StepPart | None) -> None:
