@@ -14,16 +14,25 @@ from classic.random_agents import DeliberateError, random_agent
 from falai import FlowConfigurationError, ProviderError, Session
 from falai.classic import AgentResponse, ClassicAgent, DataValidationError, ResponseGenerationError
 from strategies import Dice
-from turn.random_model import RandomModel
+from turn.random_model import RandomModel as CoreModel
 
 ALLOWED_CODES = {"directive-chain", "auto-step-limit", "unknown-flow", "unknown-step"}
 
 
-async def _turn(agent: ClassicAgent, text: str, *, streamed: bool) -> AgentResponse | Any:
+class RandomModel(CoreModel):
+    """It knows of fields with types that the core does not have."""
+
+    def _value(self, field: Any) -> Any:
+        return [self.dice.pick(["x", 5])] if field.type == "array" else super()._value(field)
+
+
+async def _turn(agent: ClassicAgent, text: str, dice: Dice) -> AgentResponse | Any:
     """One message, answered in one of the two ways; a stream's error is raised."""
-    if not streamed:
-        return await agent.respond(text, session_id="x")
-    chunks = [chunk async for chunk in agent.respond_stream(text, session_id="x")]
+    given: dict[str, Any] = {"session_id": "x", "allowed_flows": dice.pick([None, None, ["a"], ["A"]])}
+    given["context_override"] = dice.pick([None, {"tier": 9}])
+    if not dice.chance(0.3):
+        return await agent.respond(text, **given)
+    chunks = [chunk async for chunk in agent.respond_stream(text, **given)]
     last = chunks[-1]
     assert [chunk.done for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
     if last.error is not None:
@@ -57,11 +66,13 @@ def _check_session(agent: ClassicAgent, session: Session) -> None:
 async def _talk(seed: int) -> None:
     dice, model = Dice(seed), RandomModel()
     model.begin(dice)
-    agent = random_agent(dice, model)
+    agent = random_agent(dice, model, session_id="x")
     for place in range(dice.number(2, 6)):
+        if dice.chance(0.1):
+            await agent.dispatch(dice.pick(["a", {"reset": True}, {"goToStep": "s0"}, {"reply": "Now."}]))
         before = await agent.store.load("x")
         try:
-            response = await _turn(agent, f"message {place}", streamed=dice.chance(0.3))
+            response = await _turn(agent, f"message {place}", dice)
         except ProviderError:
             pass
         except FlowConfigurationError as error:
