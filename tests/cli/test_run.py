@@ -276,14 +276,15 @@ def test_a_wrong_configuration_is_told_whole(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ([], "agent: no agent is named: write its module or file"),
-        (["nowhere.py"], "there is no file nowhere.py"),
+        (["nowhere.py"], "  agent: there is no file nowhere.py"),
         ([f"{AGENTS / 'broken.py'}:mistaken"], "has 2 problems:\n  flows[0].steps[0].collect"),
         ([TICK, "--config", "gone.toml"], "gone.toml: it cannot be read: No such file"),
         ([TICK, "--spool", "gone"], '--spool: there is no folder "gone"'),
-        ([TICK, "--store", "redis://localhost"], '--store: a host keeps nothing in "redis"'),
+        ([TICK, "--store", "redis://localhost"], '--store: a host keeps nothing in "redis://"'),
         ([TICK, "--model", "gpt"], 'unknown model "gpt"'),
         ([TICK, "--model", "openai:gpt-5-mini"], "the environment variable OPENAI_API_KEY is not set"),
-        ([TICK, "--store", "postgresql://me:s3cr3t/x@host/db"], "the URL cannot be understood"),
+        ([TICK, "--store", "postgresql://me:s3cr3t/x@host/db"], "  store: the URL cannot be understood"),
+        (["nowhere.py", "--model", "gpt"], '  model: unknown model "gpt"'),
     ],
 )
 def test_what_cannot_be_run_is_said_in_words(

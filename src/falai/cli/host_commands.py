@@ -51,7 +51,6 @@ def run(*, check: bool, **given: str | Path | bool | None) -> None:
     SIGTERM ends it in good order; after a kill the next start goes on where it was. Exit codes: 0 it
     was ended; 1 it failed; 2 the configuration or the agent is wrong, and every problem is named.
     """
-    from falai.cli.loading import LoadError
     from falai.cli.running.run import RunError, RunOptions, configured, run_host
     from falai.errors import FalaiError
     from falai.host.config import ConfigError
@@ -59,7 +58,7 @@ def run(*, check: bool, **given: str | Path | bool | None) -> None:
     options = RunOptions(**given)  # type: ignore[arg-type]  # click gives each the type of its option
     try:
         code = run_host(options) if not check else (configured(options), 0)[1]
-    except (ConfigError, LoadError) as error:
+    except ConfigError as error:
         raise click.UsageError(str(error)) from error
     except (RunError, FalaiError) as error:
         raise click.ClickException(str(error)) from error

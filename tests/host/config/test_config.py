@@ -162,7 +162,7 @@ def test_every_problem_is_said_at_once_with_its_place(read: Read) -> None:
     begins = {
         "agent": "no agent is named: write its module or file",
         "tenant": 'it is "", and should be a text',
-        "store": 'a host keeps nothing in "redis": write a file of SQLite, or a postgresql:// URL',
+        "store": 'a host keeps nothing in "redis://" like this: write a file of SQLite, or a postgresql:// URL',
         "spool": 'there is no folder "gone/": make it',
         "log.level": 'it is "loud", and should be one of debug, info',
         "keep.messages": "it is 3, and should be a text",

@@ -25,7 +25,7 @@ _LOG: Final = logging.getLogger("falai.cli")
 
 LONGEST: Final = 1_000_000
 """So many bytes may a line have; of a longer one the rest is read away."""
-_AHEAD: Final = 100
+_AHEAD: Final = 10
 _LOOK_S: Final = 0.2
 
 

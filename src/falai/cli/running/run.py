@@ -13,14 +13,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from falai.agent import Agent
-from falai.cli.loading import Loaded, load_agent
+from falai.cli.loading import Loaded, LoadError, load_agent
 from falai.cli.models import close_model, named_model, without_key
 from falai.cli.running.feeds import feed_from_folder, feed_from_stdin
 from falai.cli.running.logs import logging_to_stderr
@@ -31,8 +31,11 @@ from falai.errors import FalaiError, words_of
 from falai.host import Host
 from falai.host.config import Config, ConfigError, ConfigProblem, read_config
 from falai.log import line
+from falai.model.port import Model
 
 __all__ = ["RunError", "RunOptions", "configured", "run_host"]
+
+T = TypeVar("T")
 
 _LOG: Final = logging.getLogger("falai.cli")
 _FILE: Final = Path("falai.toml")
@@ -56,21 +59,38 @@ class RunOptions:
 
 
 def configured(options: RunOptions) -> tuple[Config, Loaded]:
-    """What is to be run, checked, and nothing opened. Raises `ConfigError` and `LoadError`."""
+    """What is to be run, checked, and nothing opened. Raises `ConfigError` with all that is wrong."""
     given = {name: getattr(options, name) for name in ("agent", "store", "spool", "model", "base_url")}
-    file = options.config or (_FILE if _FILE.is_file() else None)
-    config = read_config(file, given=given)
-    loaded = load_agent(config.agent)
-    check_hosts(config.store)
-    if why := without_key(_agent(config, loaded).model):
-        raise ConfigError([ConfigProblem("model", why)])
-    return config, loaded
+    config = read_config(options.config or (_FILE if _FILE.is_file() else None), given=given)
+    problems: list[ConfigProblem] = []
+    _tried("store", lambda: check_hosts(config.store), problems)
+    model = _tried("model", lambda: named_model(config.model, config.base_url), problems)
+    loaded = _tried("agent", lambda: load_agent(config.agent), problems)
+    if loaded is not None and config.model is None and (why := without_key(loaded.agent.model)):
+        problems.append(ConfigProblem("model", why))
+    if problems or loaded is None:
+        raise ConfigError(problems)
+    return config, loaded if model is None else replace(loaded, agent=_with_model(loaded.agent, model))
+
+
+def _tried(where: str, make: Callable[[], T], problems: list[ConfigProblem]) -> T | None:
+    try:
+        return make()
+    except LoadError as error:
+        problems.append(ConfigProblem(where, str(error)))
+        return None
+
+
+def _with_model(agent: Agent[Any], model: Model) -> Agent[Any]:
+    twin = copy.copy(agent)
+    twin.model = model
+    return twin
 
 
 def run_host(options: RunOptions) -> int:
     """Runs until a signal; with `once` until nothing is left to do now. Gives the exit code.
 
-    Raises `ConfigError` and `LoadError` before anything is opened, then `RunError` and `HostBusyError`.
+    Raises `ConfigError` before anything is opened, then `RunError` and `HostBusyError`.
     """
     config, loaded = configured(options)
     secrets = (*config.secrets, *secrets_of(config.store))
@@ -79,17 +99,8 @@ def run_host(options: RunOptions) -> int:
         return asyncio.run(_run(config, loaded, stdout, once=options.once))
 
 
-def _agent(config: Config, loaded: Loaded) -> Agent[Any]:
-    model = named_model(config.model, config.base_url)
-    if model is None:
-        return loaded.agent
-    twin = copy.copy(loaded.agent)
-    twin.model = model
-    return twin
-
-
 async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> int:
-    agent, printer, stop = _agent(config, loaded), Printer(stdout), _Stop()
+    agent, printer, stop = loaded.agent, Printer(stdout), _Stop()
     channels = config.channels or {LinesChannel.name: LinesChannel(printer)}
     host = Host(
         agent,

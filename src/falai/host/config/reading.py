@@ -25,7 +25,7 @@ __all__ = ["Config", "read_config"]
 
 _PLAIN = ("agent", "model", "base_url", "store", "tenant", "spool")
 _TABLES = ("log", "host", "keep", "windows", "channels")
-_STORES = ("sqlite", "postgresql", "postgres")
+_STORES = ("sqlite:///", "postgresql://", "postgres://")
 _LEVELS = ("debug", "info", "warning", "error")
 _NO_TEXT = frozenset({"windows", "describe", "keep"})
 """What of `Settings` is no value of a file, or has a table of its own."""
@@ -91,8 +91,10 @@ def _config(top: Section) -> Config:
 
 def _check_store(store: str) -> None:
     scheme, url, _ = store.partition("://")
-    if url and scheme not in _STORES:
-        raise ValueError(f"a host keeps nothing in {show(scheme)}: write a file of SQLite, or a postgresql:// URL")
+    if url and not store.startswith(_STORES):
+        raise ValueError(
+            f"a host keeps nothing in {show(f'{scheme}://')} like this: write a file of SQLite, or a postgresql:// URL"
+        )
 
 
 def _check_folder(folder: str) -> None:
