@@ -15,7 +15,7 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from falai.classic.hooks import settled
-from falai.classic.sessions import OWN, ClassicSession, as_classic, own_state, read_session
+from falai.classic.sessions import OWN, ClassicSession, as_classic, copied_session, own_state, read_session
 from falai.flow.places import is_object
 from falai.log import line
 from falai.session.dates import system_now, to_ms
@@ -87,7 +87,7 @@ class Keeper:
         if opened.expected is not None:
             session = as_classic(await self.store.save(session, opened.expected))
         if opened.is_default:
-            self._held = session if opened.expected is None else None
+            self._held = copied_session(session) if opened.expected is None else None
         return session
 
     def _default(self) -> str:
@@ -123,7 +123,7 @@ class Keeper:
             words = "the session carries schemaVersion %r, %r is wanted, and there is no migrateSession: it is taken as it is"
             _LOG.warning(words, found, wanted, extra=line("session.schema_version"))
             return session
-        fresh = as_classic(session)
+        fresh = copied_session(session)
         collected = {"data": fresh.data, "metadata": fresh.metadata, "history": fresh.history or []}
         moved = await settled(self._migrate(collected, found))
         if not is_object(moved) or not is_object(moved.get("data")):
@@ -139,7 +139,7 @@ class Keeper:
         """The session with the user and the version of the data's form on it."""
         if not self.persistent:
             return session
-        stamped = as_classic(session)
+        stamped = copied_session(session)
         if self._user_id is not None:
             stamped.metadata["userId"] = self._user_id
         if self._schema_version is not None:

@@ -10,7 +10,7 @@ from falai.classic.directive import is_directive, members_of
 from falai.classic.flows import ClassicFlow, ids_of
 from falai.classic.merging import merge
 from falai.classic.named import named
-from falai.classic.sessions import OWN, ClassicSession, as_classic, own_state
+from falai.classic.sessions import OWN, ClassicSession, copied_session, own_state
 from falai.classic.validating import validate
 from falai.flow.places import is_object
 from falai.log import line
@@ -43,6 +43,6 @@ def pending_of(target: object, flows: Sequence[ClassicFlow]) -> dict[str, Any]:
 
 def with_pending(session: ClassicSession, directive: Mapping[str, Any]) -> ClassicSession:
     """A copy of the session that waits for its next turn with this directive."""
-    fresh = as_classic(session)
+    fresh = copied_session(session)
     fresh.metadata[OWN] = {**own_state(fresh), "pendingDirective": directive}
     return fresh

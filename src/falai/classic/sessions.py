@@ -25,7 +25,16 @@ from falai.session.keys import is_blank_id
 from falai.session.migrate import migrate_session, read_legacy_date
 from falai.session.model import Run, Session
 
-__all__ = ["OWN", "ClassicSession", "SignalState", "Signals", "as_classic", "own_state", "read_session"]
+__all__ = [
+    "OWN",
+    "ClassicSession",
+    "SignalState",
+    "Signals",
+    "as_classic",
+    "copied_session",
+    "own_state",
+    "read_session",
+]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -83,8 +92,13 @@ class ClassicSession(Session):
 
 
 def as_classic(session: Session) -> ClassicSession:
-    """A copy of the session on which the 3.x names can be read."""
-    return ClassicSession(**asdict(copy_session(session)))
+    """The same session, on which the 3.x names can be read: what is in it is shared, as it costs time to copy."""
+    return ClassicSession(**asdict(session))
+
+
+def copied_session(session: Session) -> ClassicSession:
+    """The session with the 3.x names, sharing nothing with the one that was given."""
+    return as_classic(copy_session(session))
 
 
 def own_state(session: Session) -> dict[str, Any]:
@@ -100,7 +114,7 @@ def read_session(given: object, default_id: str) -> ClassicSession:
     all, and `InvalidSessionError` for a blob that holds none.
     """
     if isinstance(given, Session):
-        return as_classic(given)
+        return copied_session(given)
     if not is_object(given):
         raise ValueError(f"session: {show(given)} was given, a Session or a stored blob is expected")
     own_id: Any = given.get("id")
