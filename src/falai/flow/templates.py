@@ -55,7 +55,7 @@ def roots(*, data: Any = None, context: Any = None, input: Any = None) -> Roots:
 
 def render(template: str, scope: Roots) -> str:
     """The template with every placeholder that leads somewhere filled in (F-10.4, F-10.6)."""
-    if isinstance(template, Fillable):
+    if type(template) is not str and isinstance(template, Fillable):
         return template.fill(scope)
     begin, gaps = _compiled(template)
     if not gaps:

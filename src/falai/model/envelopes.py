@@ -96,13 +96,16 @@ def _is_legal(key: str) -> bool:
 
 
 def _fields(fields: Mapping[str, FieldPlan]) -> dict[str, Any]:
-    return _closed({key: _field(field) for key, field in fields.items()})
+    return _closed(
+        {
+            key: dict(_leaf(f.type, f.enum, f.description)) if f.schema is None else _or_null(f.schema)
+            for key, f in fields.items()
+        }
+    )
 
 
-def _field(field: FieldPlan) -> dict[str, Any]:
-    if field.schema is None:
-        return dict(_leaf(field.type, field.enum, field.description))
-    return {"anyOf": [field.schema, {"type": "null"}]}
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 @lru_cache(maxsize=2048)  # a field is the same in every turn
