@@ -218,6 +218,32 @@ async def test_an_invalid_directive_of_a_tool_fails_the_turn() -> None:
     assert failure.value.code == "multiple-positions"
 
 
+@pytest.mark.parametrize("hook", ["onDataUpdate", "onContextUpdate"])
+async def test_a_hook_that_hears_of_a_tools_write_fails_the_turn_when_it_raises(hook: str) -> None:
+    """The model is not told of it as of the tool's failure (D-81)."""
+    handler = made(lambda *_: {"dataUpdate": {"age": 3}, "contextUpdate": {"tier": 2}})
+    one = agent(model(calls("find"), "Hi"), schema=SCHEMA, tools=[handler], context={}, hooks={hook: raises})
+    with pytest.raises(ResponseGenerationError, match="nothing there") as failure:
+        await one.chat("Hi")
+    assert isinstance(failure.value.cause, LookupError)
+
+
+async def test_hooks_hear_of_what_a_tool_has_written() -> None:
+    """What `onDataUpdate` gives is the data (D-80)."""
+    heard: list[Any] = []
+
+    def grown(new: Any, before: Any) -> Any:
+        heard.append((dict(new), dict(before)))
+        return {**new, "city": "Rome"}
+
+    hooks = {"onDataUpdate": grown, "onContextUpdate": lambda new, before: heard.append((dict(new), dict(before)))}
+    handler = made(lambda *_: {"dataUpdate": {"age": 3}, "contextUpdate": {"tier": 2}})
+    one = agent(model(calls("find"), "Hi"), schema=SCHEMA, tools=[handler], context={"tier": 1}, hooks=hooks)
+    response = await one.chat("Hi")
+    assert heard == [({"age": 3}, {}), ({"tier": 2}, {"tier": 1})]
+    assert response.session.data == {"age": 3, "city": "Rome"}
+
+
 async def test_inner_tools_replace_outer_ones() -> None:
     """The model sees those of agent, flow and step (D-47)."""
     step = talk("one", tools=[made(lambda *_: "step's", "shared"), "deep"])

@@ -140,6 +140,7 @@ async def run_as_hook(state: TurnState, emitter: str, tool: Any) -> None:
         raise ToolExecutionError(plan.id, words_of(error)) from error
     if result.success is False:
         raise ToolExecutionError(plan.id, result.error or _FAILED)
+    await _write(call)
     for emission in call.emissions:
         state.emit(emission.emitter, emission.directive)
 
@@ -203,17 +204,20 @@ def _adapted(plan: ToolPlan, run: Handler) -> ToolPlan:
         call = _CALL.get()
         assert call is not None  # the gate comes first
         try:
-            refused = await _refusal(plan, arguments, context)
-            return refused or _read(call, await _handled(call, run, arguments, context))
+            if refused := await _refusal(plan, arguments, context):
+                return refused
+            given = await _handled(call, run, arguments, context)
         except Exception as error:  # noqa: BLE001  the model reads what went wrong (D-46)
             call.emissions.clear()
             return _failure(what_raised(plan.id, context.run, error))
+        await _keep(call)
+        return _read(given, _last_reply(call))
 
     return replace(plan, handler=handle, validate_input=begin, check_permissions=None)
 
 
 async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreContext[Any]) -> Any:
-    """What the handler gave; what it wants written is written, and all that it emits is with the call."""
+    """What the handler gave; what it wants written, and all that it emits, is with the call."""
     state = call.state
     own = ToolContext(
         context=dict(state.context) if is_object(state.context) else state.context,
@@ -231,8 +235,28 @@ async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreCon
     own.update_context(result.context_update or {})
     if result.directive is not None:
         own.dispatch(result.directive)
-    await write(state, {"dataUpdate": call.data, "contextUpdate": call.context}, [call.emitter])
     return given
+
+
+async def _write(call: Called) -> None:
+    await write(call.state, {"dataUpdate": call.data, "contextUpdate": call.context}, [call.emitter])
+
+
+async def _keep(call: Called) -> None:
+    """Writes what the call wants written, and puts the emissions of all calls in the order of the calls.
+
+    A hook that raises and an invalid directive end the turn, and not the call alone (D-62, D-81): the
+    error is kept for whoever made the turn.
+    """
+    state = call.state
+    try:
+        await _write(call)
+        for emission in call.emissions:
+            validate(emission.directive)
+    except Exception as error:  # noqa: BLE001  it is raised again behind the speaking call
+        state.wrong = state.wrong or error
+        call.emissions.clear()
+    state.emissions = [emission for made in state.calls for emission in made.emissions]
 
 
 def _members(given: Any) -> ToolResult:
@@ -247,28 +271,15 @@ def _members(given: Any) -> ToolResult:
     return ToolResult(**{snake_name(name): found[name] for name in _RESULT if name in found})
 
 
-def _read(call: Called, given: Any) -> CoreResult:
+def _read(given: Any, say: str | None) -> CoreResult:
     """What the model reads, and the text that ends the rounds (D-45, D-48)."""
-    say = _emitted(call)
     if isinstance(given, CoreResult):
         return CoreResult(given.value, move=given.move, say=say or given.say)
     result = _members(given)
     return _failure(result.error or _FAILED, say) if result.success is False else CoreResult(result.data, say=say)
 
 
-def _emitted(call: Called) -> str | None:
-    """Puts the emissions of all calls in the order of the calls; gives the last reply among this one's.
-
-    An invalid directive ends the turn, and not the call alone (D-62): it is kept for whoever made the turn.
-    """
-    state = call.state
-    try:
-        for emission in call.emissions:
-            validate(emission.directive)
-    except (FlowConfigurationError, TypeError) as error:
-        state.wrong = state.wrong or error
-        call.emissions.clear()
-    state.emissions = [emission for made in state.calls for emission in made.emissions]
+def _last_reply(call: Called) -> str | None:
     replies = [members_of(emission.directive).get("reply") for emission in call.emissions]
     return next((reply for reply in reversed(replies) if isinstance(reply, str) and reply.strip()), None)
 
