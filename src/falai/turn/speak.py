@@ -72,7 +72,12 @@ def _verbatim(text: str) -> Spoken:
 
 def _ask(turn: Turn, given: SpeakInput) -> Generator[Effect, Any, Spoken | Deferred | None]:
     outcome = yield from speak(turn.plan, given)
-    return outcome if turn.plan.listener is None else (yield Reached("spoken", turn, outcome=outcome))
+    if turn.plan.listener is None:
+        return outcome
+    heard: Spoken | Deferred | None = yield Reached("spoken", turn, outcome=outcome)
+    if heard is None:
+        turn.spend(outcome.llm_calls, outcome.usage)  # nothing is applied, and it was paid for
+    return heard
 
 
 def _answers_first(turn: Turn, talk: Talk) -> bool:
