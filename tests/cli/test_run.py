@@ -235,6 +235,16 @@ def test_a_store_that_cannot_be_opened_is_said_in_words(tmp_path: Path, store: s
     assert "Traceback" not in done.stderr
 
 
+def test_a_driver_that_is_missing_is_named(tmp_path: Path) -> None:
+    """With what to install."""
+    (tmp_path / "psycopg.py").write_text('raise ModuleNotFoundError("gone", name="psycopg")')
+    done = run_once(
+        TICK, "--once", "--store", "postgresql://localhost/x", folder=tmp_path, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert done.returncode == 1
+    assert 'Error: a host on PostgreSQL needs psycopg: pip install "falai[postgres]"' in done.stderr
+
+
 def test_a_full_inbox_holds_the_sender_up(tmp_path: Path) -> None:
     """A line is taken when there is room for it, and none is lost."""
     (tmp_path / "busy").touch()

@@ -121,6 +121,12 @@ def test_variables_lie_over_the_file_and_the_command_line_over_both(read: Read) 
     assert config.settings.windows.follow_ups == SendingWindow("09:00-20:00", closed=closed)
 
 
+def test_hours_in_a_variable_may_be_several(read: Read) -> None:
+    """As every list: with commas."""
+    config = read(AGENT, {"FALAI_WINDOWS__ANSWERS__HOURS": "09:00-12:00, 13:00-18:00"})
+    assert config.settings.windows.answers == SendingWindow(["09:00-12:00", "13:00-18:00"])
+
+
 def test_variables_of_others_are_left_alone(read: Read) -> None:
     """`FALAI_CONFORMANCE`, `FALAI_MONGO_URL`: no settings of a host, and no mistakes."""
     others = {"FALAI_MONGO_URL": "mongodb://localhost", "FALAI_CONFORMANCE": "x", "PATH": "/bin", "A__B": "1"}
@@ -283,6 +289,13 @@ def test_a_secret_that_is_not_there(read: Read, tmp_path: Path, secret: str, pla
     assert problems[f"channels.hook.{place}"].startswith(words)
     assert "s3cr3t" not in str(problems)
     assert "h1dden" not in str(problems)
+
+
+def test_a_variable_without_a_secret(read: Read) -> None:
+    """It is set, and there is nothing in it."""
+    assert _problems(read, AGENT + HOOK, {"FALAI_CHANNELS__HOOK__SECRET": ""}) == {
+        "FALAI_CHANNELS__HOOK__SECRET": "it is empty: set it to the secret"
+    }
 
 
 def test_a_channel_that_refuses_its_options(read: Read) -> None:

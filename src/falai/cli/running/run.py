@@ -100,10 +100,10 @@ def run_host(options: RunOptions) -> int:
 
 
 async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> int:
-    agent, printer, stop = loaded.agent, Printer(stdout), _Stop()
+    printer, stop = Printer(stdout), _Stop()
     channels = config.channels or {LinesChannel.name: LinesChannel(printer)}
     host = Host(
-        agent,
+        loaded.agent,
         config.store,
         channel=channels,
         context=loaded.host_context,
@@ -113,7 +113,7 @@ async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> in
     tell = printer.print if config.spool is None else None  # who writes on standard input may wait for an answer
     try:
         async with _opened(host, config.store):
-            _LOG.info("%s runs on %s", agent.plan.name, config.store, extra=line("run.started"))
+            _LOG.info("%s runs on %s", loaded.agent.plan.name, config.store, extra=line("run.started"))
             await _first_of(
                 stop.asked.wait(),
                 printer.broken.wait(),
@@ -123,7 +123,7 @@ async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> in
             _LOG.info("it stops: %s", why, extra=line("run.stopping"))
         _LOG.info("it has stopped", extra=line("run.stopped"))
     finally:
-        await close_model(agent.model)
+        await close_model(loaded.agent.model)
     return 1 if printer.broken.is_set() else 0
 
 
@@ -147,6 +147,8 @@ async def _opened(host: Host[Any], store: str) -> AsyncGenerator[None]:
         await host.__aenter__()
     except FalaiError:
         raise
+    except ImportError as error:
+        raise RunError(f'a host on PostgreSQL needs {error.name}: pip install "falai[postgres]"') from error
     except Exception as error:  # of whichever driver
         why = hidden(f"{store} cannot be opened: {words_of(error)}", store)
         raise RunError(why) from error

@@ -99,13 +99,19 @@ class Section:
         self._asked.add(name)
         if found is None:
             return None
-        if not found.is_private or not found.value:
+        if found.is_private and not found.value:
+            self.problem(name, "it is empty: set it to the secret")
+            return None
+        if not found.is_private:
             self.problem(name, 'a secret does not stand here: write { env = "A_VARIABLE" } or { file = "a/file" }')
             return None
         return Secret(found.value)
 
     def raw(self, name: str) -> Any:
-        """A value as it is written, a table without the places of what is in it; `None` when nothing is."""
+        """A value as it is written, a table without the places of what is in it; `None` when nothing is.
+
+        A variable with commas is a list.
+        """
         self._asked.add(name)
         return _plain(self._tree[name]) if name in self else None
 
@@ -177,7 +183,9 @@ class Section:
 
 
 def _plain(found: Tree | Leaf) -> Any:
-    return found.value if isinstance(found, Leaf) else {name: _plain(value) for name, value in found.items()}
+    if isinstance(found, dict):
+        return {name: _plain(value) for name, value in found.items()}
+    return list(_texts(found) or ()) if found.from_text and "," in found.value else found.value
 
 
 def _number(leaf: Leaf) -> int | None:
