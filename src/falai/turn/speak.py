@@ -60,10 +60,11 @@ def speak_phase(turn: Turn) -> Generator[Effect, Any, Reply | None]:
 
 def _cue(turn: Turn) -> Generator[Effect, Any, Cue]:
     """What the listener says of the speaker; it may move runs, and then somebody else may speak."""
-    cue: Cue
-    while (cue := (yield Reached("speaking", turn))).again:
+    while True:
+        cue: Cue = yield Reached("speaking", turn)
+        if not cue.again:
+            return cue
         yield from hand_down(turn)
-    return cue
 
 
 def _verbatim(text: str) -> Spoken:
