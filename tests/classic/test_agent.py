@@ -108,6 +108,19 @@ async def test_a_flow_may_be_added() -> None:
     assert one.flows == (added,)
 
 
+async def test_a_signal_is_switched_off_and_on_while_the_agent_lives() -> None:
+    """`enabled` is read at each turn, also after a flow was added (D-69)."""
+    signal: dict[str, Any] = {"id": "s", "phase": "pre", "handler": lambda _: None}
+    one = agent(model("a", "b", "c"), signals=[signal], session_id="x")
+    fired = [len((await one.chat("1")).triggered_signals)]
+    signal["enabled"] = False
+    fired.append(len((await one.chat("2")).triggered_signals))
+    one.create_flow(title="Never", steps=[talk()], **{"if": lambda _: False})
+    signal["enabled"] = True
+    fired.append(len((await one.chat("3")).triggered_signals))
+    assert fired == [1, 0, 1]
+
+
 async def test_a_turn_that_is_under_way_is_not_touched() -> None:
     """A flow that is added meanwhile is none of its flows."""
 

@@ -40,6 +40,7 @@ AnySession = Session | Mapping[str, Any]
 class _Built:
     """The options, and what was made of them: a turn works with the one that was there when it began (D-8)."""
 
+    given: Mapping[str, Any]
     options: Mapping[str, Any]
     core: Core
     flows: tuple[ClassicFlow, ...]
@@ -84,7 +85,7 @@ class ClassicAgent:
         """
         before = self._built.options
         flows = [*before.get("flows", ()), wire_flow(options, len(before.get("flows", ())))]
-        self._built = _build({**before, "provider": self.core.model, "flows": flows})
+        self._built = _build({**self._built.given, "provider": self.core.model, "flows": flows})
         return self._built.flows[-1]
 
     async def respond(
@@ -177,4 +178,4 @@ def _build(options: Mapping[str, Any]) -> _Built:
     core = Core(made)
     for warning in made.warnings:
         _LOG.warning("[Agent] %s", warning, extra=line("classic.warning"))
-    return _Built(checked.options, core, flows_of(checked.options))
+    return _Built(options, checked.options, core, flows_of(checked.options))

@@ -55,6 +55,12 @@ class Checked:
     options: Mapping[str, Any]
     fields: Mapping[str, SchemaField]
     warnings: tuple[Notice, ...]
+    signals: Mapping[str, Wire]
+    """The signals by id as their author gave them."""
+
+    def is_enabled(self, signal_id: str) -> bool:
+        """Whether the author has the signal switched on now: this is looked at in each turn (D-69)."""
+        return self.signals[signal_id].get("enabled") is not False
 
 
 def checked_options(options: Wire) -> Checked:
@@ -73,7 +79,10 @@ def checked_options(options: Wire) -> Checked:
     if problems:
         raise FlowConfigurationError(problems)
     notices = tuple(finding for finding in findings if isinstance(finding, Notice))
-    return Checked(wire, read_schema(wire.get("schema"))[0], notices)
+    signals = {
+        wired["id"]: given for wired, given in zip(wire.get("signals", ()), options.get("signals") or (), strict=True)
+    }
+    return Checked(wire, read_schema(wire.get("schema"))[0], notices, signals)
 
 
 def option_findings(options: Wire) -> Iterator[Finding]:

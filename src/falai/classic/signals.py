@@ -116,7 +116,7 @@ async def after_turn(state: TurnState) -> None:
 
 
 async def _may_fire(state: TurnState, signal: Wire) -> bool:
-    if not signal.get("enabled", True):
+    if not state.compiled.checked.is_enabled(signal["id"]):
         return False
     known = _triggers(state).get(signal["id"])
     if known is not None and _is_used_up(state, signal, known):
