@@ -77,6 +77,18 @@ async def test_who_waits_for_an_answer_goes_first() -> None:
     assert sorted(work.order[3:]) == ["timer-1", "timer-2", "timer-3"]
 
 
+async def test_nobody_is_forgotten() -> None:
+    """However many wait for an answer, the others have a share."""
+    work = Work()
+    lane = Lane(work.one, work.look, at_once=1, queue=100)
+    lane.ready(work.has("timer"))
+    for n in range(50):
+        lane.ready(work.has(f"asks-{n}"), urgent=True)
+    async with running(lane):
+        await lane.idle()
+    assert work.order.index("timer") < 10
+
+
 async def test_urgent_places_find_room_in_a_full_queue() -> None:
     """A queue full of timers refuses no place where somebody waits."""
     work = Work()

@@ -151,6 +151,23 @@ async def test_follow_ups_wait_for_the_morning(tmp_path: Path) -> None:
     assert wire.said("s1") == ["re: hello", "Still there?"]
 
 
+async def test_follow_ups_that_wait_take_no_room(tmp_path: Path) -> None:
+    """A night's reminders do not fill the inbox: who writes meanwhile is taken in."""
+    clock, wire = Clock("2026-09-21T17:00:00.000Z"), Wire()
+    settings = Settings(windows=Windows(follow_ups=SendingWindow("09:00-18:00", tz="UTC")), host_limit=5)
+    agent = echo(clock=clock, flows=[*FLOWS, NUDGE])
+    async with hosted(agent, tmp_path, channel=wire, settings=settings) as host:
+        for n in range(10):
+            await host.ask(f"s{n}", Message("hello", id="m1"))
+        clock.advance("2h")
+        await host.drained()
+        assert (await host.status()).inputs == 0
+        await host.ask("s0", Message("good evening", id="m2"))
+        clock.set("2026-09-22T09:00:00.000Z")
+        await host.drained()
+    assert wire.texts.count("Still there?") == 10
+
+
 async def test_a_message_is_not_held_up_by_a_follow_up_that_waits(tmp_path: Path) -> None:
     """While a reminder waits for the morning, the session's messages are answered; it is void then."""
     clock, wire = Clock("2026-09-21T17:00:00.000Z"), Wire()

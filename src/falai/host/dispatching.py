@@ -17,6 +17,7 @@ from falai.host.trouble import tell_trouble
 __all__ = ["Dispatcher", "Lane"]
 
 _PAUSE_S: Final = 1.0  # after the ledger itself failed
+_CALM_EACH: Final = 8  # so often those for whom nobody waits have their turn, however many are urgent
 
 
 class Dispatcher(Protocol):
@@ -69,6 +70,7 @@ class Lane:
         self._calm: dict[Place, None] = {}
         self._running: dict[Place, asyncio.Task[None]] = {}
         self._again: dict[Place, bool] = {}
+        self._begun = 0
         self._unseen = True
         self._looking = False
         self._stopped = False
@@ -111,7 +113,7 @@ class Lane:
             if self._unseen and len(self._calm) < self._room // 2:
                 await self._look_again()
             while (self._urgent or self._calm) and len(self._running) < self._at_once and not self._stopped:
-                self._begin(next(iter(self._urgent or self._calm)))
+                self._begin()
             self._tell()
 
     async def idle(self) -> None:
@@ -127,12 +129,15 @@ class Lane:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, place: Place) -> None:
-        self._urgent.pop(place, None)
-        self._calm.pop(place, None)
-        self._running[place] = asyncio.create_task(self._one(place))
+    def _begin(self) -> None:
+        self._begun += 1
+        calm = not self._urgent or (bool(self._calm) and self._begun % _CALM_EACH == 0)
+        queue = self._calm if calm else self._urgent
+        place = next(iter(queue))
+        del queue[place]
+        self._running[place] = asyncio.create_task(self._one(place, urgent=not calm))
 
-    async def _one(self, place: Place) -> None:
+    async def _one(self, place: Place, *, urgent: bool) -> None:
         try:
             more = await self._work(place)
         except Exception as error:  # noqa: BLE001  # nothing is lost: the ledger still has what was to be done
@@ -144,7 +149,7 @@ class Lane:
             again = self._again.pop(place, None)
             self._touch()
         if more or again is not None:
-            self.ready(place, urgent=bool(again))
+            self.ready(place, urgent=(more and urgent) or bool(again))
 
     async def _look_again(self) -> None:
         self._unseen, self._looking = False, True

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from falai.channel.port import Channel, Outgoing, Template
 from falai.host.ledger.port import Claim, Done, Gate, Job, LiveRun, Reply, TranscriptLine, WakeWrite
+from falai.model.port import Usage
 from falai.session.codec import stamped
 from falai.session.dates import to_ms
 from falai.session.jsontext import json_text
-from falai.session.model import Session
+from falai.session.model import Session, StepOutcome
 from falai.turn.result import OutMessage, TurnResult
 
 __all__ = ["done_of", "person_says", "replies_of"]
@@ -65,7 +66,7 @@ def done_of(
         transcript=(*heard, *said),
         outbox=tuple(replies),
         wakes=tuple(WakeWrite(wake.key, to_ms(wake.at), wake.replaces) for wake in result.schedule),
-        log=json_text(_log(job, result)),
+        log=_log(job, result),
         hold=None if hold is None else Gate(reason=hold),
         opt_out=opt_out,
     )
@@ -99,11 +100,39 @@ def _was_silenced(result: TurnResult) -> bool:
     return any(line.code == "silenced" for line in result.outcomes)
 
 
-def _log(job: Job, result: TurnResult) -> dict[str, Any]:
-    """The line of the run log: every outcome, start, end and skip, and what it cost."""
-    wire = result.to_wire()
-    log: dict[str, Any] = {"kind": job.inputs[0].kind, "attempts": job.attempts + 1}
-    log |= {key: wire[key] for key in ("outcomes", "started", "skipped", "llmCalls", "usage") if wire.get(key)}
-    if result.ended:
-        log["ended"] = [{"runId": end.run.id, "flowId": end.run.flow_id, "reason": end.reason} for end in result.ended]
-    return log
+class _Log(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A line of the run log: every outcome, start, end and skip of an input, and what it cost."""
+
+    kind: str
+    attempts: int
+    outcomes: Sequence[StepOutcome] = ()
+    started: Sequence[Mapping[str, str]] = ()
+    ended: Sequence[Mapping[str, str]] = ()
+    skipped: Sequence[Mapping[str, str]] = ()
+    llm_calls: int = 0
+    usage: Mapping[str, int] | None = None
+
+
+def _log(job: Job, result: TurnResult) -> str:
+    log = _Log(
+        kind=job.inputs[0].kind,
+        attempts=job.attempts + 1,
+        outcomes=result.outcomes,
+        started=[{"runId": run.run_id, "flowId": run.flow_id, "anchor": run.anchor} for run in result.started],
+        ended=[{"runId": end.run.id, "flowId": end.run.flow_id, "reason": end.reason} for end in result.ended],
+        skipped=[{"flowId": s.flow_id, "anchor": s.anchor, "code": s.code} for s in result.skipped],
+        llm_calls=result.llm_calls,
+        usage=None if result.usage is None else _tokens(result.usage),
+    )
+    try:
+        return _ENCODER.encode(log).decode()
+    except ValueError:  # a lone surrogate in an author's words
+        return json_text(msgspec.to_builtins(log))
+
+
+def _tokens(usage: Usage) -> Mapping[str, int]:
+    return {
+        "promptTokens": usage.prompt_tokens,
+        "completionTokens": usage.completion_tokens,
+        "cachedInputTokens": usage.cached_input_tokens,
+    }

@@ -16,11 +16,12 @@ from typing import Final
 from falai.errors import words_of
 from falai.flow.durations import parse_duration
 from falai.host.gating import handing_over
+from falai.host.inputs import input_of
 from falai.host.journal import Answer, JournaledDrive, JournaledModel
 from falai.host.ledger.committing import commit
 from falai.host.ledger.gating import opt_in
 from falai.host.ledger.playing import next_job, note_answers, put_off, set_aside, try_later
-from falai.host.ledger.port import Committed, Done, Job, Place, Undo, Work
+from falai.host.ledger.port import Committed, Done, Job, Place, Undo, WakeWrite, Work
 from falai.host.preparing import Prepared, prepare
 from falai.host.retrying import pause_of_input
 from falai.host.saving import done_of
@@ -31,6 +32,7 @@ from falai.log import line
 from falai.model.redaction import without_secrets
 from falai.observability import TurnWork
 from falai.session.dates import to_ms
+from falai.session.inputs import Wake
 from falai.turn.given import Given
 from falai.turn.result import OutMessage, TurnResult
 
@@ -88,8 +90,7 @@ class Turns:
             await self._failed(job, error)
             return Committed(), True
         if isinstance(ended, Later):
-            await self._put_off(job, ended)
-            return Committed(), True
+            return await self._put_off(job, ended)
         await self._setup.checkpoint("played")
         return await self._commit(job, ended)
 
@@ -136,10 +137,16 @@ class Turns:
             self._signals.committed(job, ended.done, ended.messages)
         return committed, more
 
-    async def _put_off(self, job: Job, later: Later) -> None:
-        at = max(to_ms(later.at), self._setup.now_ms() + 1)
+    async def _put_off(self, job: Job, later: Later) -> tuple[Committed, bool]:
+        """A timer is set anew, so that it takes no room in the inbox until then; any other input stays there."""
+        at, first = max(to_ms(later.at), self._setup.now_ms() + 1), job.inputs[0]
+        if first.kind == "wake":
+            wake = input_of(first.kind, first.body)
+            assert isinstance(wake, Wake)
+            return await self._commit(job, Ended(Done(wakes=(WakeWrite(wake.key, at),)), Prepared()))
         await self._setup.ledger.run(put_off(job, at))
         self._signals.due("input", at)
+        return Committed(), True
 
     async def _failed(self, job: Job, error: Exception) -> None:
         now, why = self._setup.now_ms(), _why(error)
