@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from hypothesis import settings
+
 from channel.loopback import Vendor, serving
 from channel.receiver import Receiver
 from channel.telegram_server import TelegramServer
@@ -15,8 +17,9 @@ from falai.channel import Attachment, Outgoing, TelegramChannel, WebhookChannel,
 from falai.channel.http import HttpChannel
 from falai.session.dates import from_ms
 
-__all__ = ["KINDS", "Made", "made", "message"]
+__all__ = ["FEW", "KINDS", "Made", "made", "message"]
 
+FEW = settings(max_examples=min(settings.default.max_examples, 200))  # each example is a server and its connections
 MEDIA = {"menu": Attachment("document", url="https://example.com/menu.pdf", filename="menu.pdf")}
 
 

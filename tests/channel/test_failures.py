@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault
-from channel.made import KINDS, Made, made, message
+from channel.made import FEW, KINDS, Made, made, message
 from falai.channel import Attachment, Button, ChannelError, Outgoing, Sent, TelegramChannel, Template, WhatsAppChannel
 from falai.session.dates import from_ms
 
@@ -120,6 +120,7 @@ async def test_what_has_no_json_form_is_told(ready: Made) -> None:
 
 
 @pytest.mark.property
+@FEW
 @given(st.data())
 async def test_sending_raises_nothing_else(data: st.DataObject) -> None:
     """Whatever the message, it is sent or the error is a `ChannelError`."""

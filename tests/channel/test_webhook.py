@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault
-from channel.made import made, message
+from channel.made import FEW, made, message
 from channel.receiver import signed
 from falai.channel import (
     Attachment,
@@ -72,6 +72,7 @@ async def test_a_repetition_is_known_by_its_id() -> None:
 
 
 @pytest.mark.property
+@FEW
 @given(st.text(min_size=1, max_size=30))
 async def test_any_key_makes_a_header(key: str) -> None:
     """A session's id may hold any sign; two keys are never one header."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault, json_answer
-from channel.made import Made, made, message
+from channel.made import FEW, Made, made, message
 from channel.whatsapp_server import WhatsAppServer, error
 from falai.channel import Attachment, Button, ChannelError, Outgoing, Receipt, Sent, Template
 
@@ -115,6 +115,7 @@ async def test_a_template_goes_out_alone(ready: Made) -> None:
 
 
 @pytest.mark.property
+@FEW
 @given(
     st.integers(0, 9000),
     st.sampled_from(["word ", "😀", "a", "é\u0301 ", "line\n"]),
