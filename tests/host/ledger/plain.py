@@ -55,6 +55,10 @@ class Conversation:
         """What a turn is compared with."""
         return self.revision, self.epoch
 
+    def find(self, key: str) -> Input | None:
+        """The input of this key that waits."""
+        return next((row for row in self.waiting if row.key == key), None)
+
     def candidates(self, now: int) -> list[Input]:
         """What waits, without those that let others pass them."""
         return [
@@ -82,13 +86,17 @@ class Conversation:
     def commit(
         self, job: list[Input], seen: Seen, now: int, replies: list[tuple[str, int]], person: bool
     ) -> str | None:
-        if not self.exists or self.revision != seen[0] or any(row.state != "new" for row in job):
+        if not self.exists or self.revision != seen[0]:
             return "version"
         if self.epoch != seen[1]:
             return "gate"
+        rows = [self.find(row.key) for row in job]
+        if None in rows:
+            return "version"
         self.revision += 1
         self.spoke = True
-        for row in job:
+        for row in rows:
+            assert row is not None
             row.state = "done"
         due = now
         for body, after in replies:

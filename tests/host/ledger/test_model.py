@@ -101,18 +101,18 @@ class Machine(RuleBasedStateMachine):
     def does_not_play_it(self, what: str, by: int) -> None:
         assert self.taken is not None
         name, job, rows, _ = self.taken
-        alive = self.plain[name].exists and rows[0] in self.plain[name].waiting
+        mine = [row for row in (self.plain[name].find(row.key) for row in rows) if row is not None]
         if what == "aside":
-            done = self.run(set_aside(job, "no", now_ms=self.now))
-            for row in rows:
-                if row.state == "new" and row in self.plain[name].inputs:
-                    row.state, row.attempts, alive = "dead", row.attempts + 1, True
+            alive, done = bool(mine), self.run(set_aside(job, "no", now_ms=self.now))
+            for row in mine:
+                row.state, row.attempts = "dead", row.attempts + 1
         else:
             work = try_later(job, "no", self.now + by) if what == "later" else put_off(job, self.now + by)
-            done = self.run(work)
-            if alive:
-                rows[0].not_before = self.now + by
-                rows[0].attempts += what == "later"
+            first = self.plain[name].find(rows[0].key)
+            alive, done = first is not None, self.run(work)
+            if first is not None:
+                first.not_before = self.now + by
+                first.attempts += what == "later"
         assert done == alive
 
     @rule(again=st.booleans())

@@ -14,9 +14,13 @@ _MESSAGES = """
     SELECT 'message', tenant, session, key, 'message', body, attempts, error, settled_at FROM falai_outbox
     WHERE agent = ? AND state = 'dead' AND tenant = coalesce(?, tenant) AND session = coalesce(?, session)
     ORDER BY settled_at LIMIT ?"""
+# Inputs of a burst whose answers are noted come back together.
 _RETRY_INPUT = """
     UPDATE falai_inbox SET state = 'new', attempts = 0, settled_at = NULL, not_before = ?
-    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
+    WHERE tenant = ? AND agent = ? AND session = ? AND state = 'dead' AND (key = ? OR lead = (
+        SELECT b.lead FROM falai_inbox b
+        WHERE b.tenant = ? AND b.agent = ? AND b.session = ? AND b.key = ? AND b.state = 'dead'))
+    RETURNING key"""
 _RETRY_MESSAGE = """
     UPDATE falai_outbox SET state = 'new', attempts = 0, settled_at = NULL, due_at = ?
     WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
@@ -39,8 +43,11 @@ def dead(agent: str, *, limit: int, tenant: str | None = None, session: str | No
 
 def retry_dead(row: DeadRow, *, now_ms: int) -> Work[bool]:
     """Puts it back where it stood, with no failed attempts. False: it is not set aside any more."""
-    sql = _RETRY_INPUT if row.what == "input" else _RETRY_MESSAGE
-    return (yield (Statement(sql, (now_ms, *_which(row))),))[0] != []
+    if row.what == "input":
+        again = Statement(_RETRY_INPUT, (now_ms, *_which(row), *_which(row)))
+    else:
+        again = Statement(_RETRY_MESSAGE, (now_ms, *_which(row)))
+    return (yield (again,))[0] != []
 
 
 def drop_dead(row: DeadRow, *, now_ms: int) -> Work[bool]:

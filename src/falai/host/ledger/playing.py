@@ -15,7 +15,7 @@ __all__ = ["next_job", "note_answers", "put_off", "set_aside", "try_later"]
 _LONGEST_BURST = 50
 
 _INPUTS = """
-    SELECT key, kind, body, attachments, received_at, pause_until, not_before, attempts
+    SELECT key, kind, body, attachments, received_at, pause_until, not_before, attempts, lead
     FROM falai_inbox
     WHERE tenant = ? AND agent = ? AND session = ? AND state = 'new'
         AND (not_before <= ? OR attempts > 0 OR kind IN ('message', 'human'))
@@ -48,6 +48,9 @@ _STILL_ITS_TURN = """
 _NOTE = """
     INSERT INTO falai_journal (tenant, agent, session, input, name, position, answer) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, agent, session, input, name, position) DO NOTHING RETURNING name"""
+_LEAD = """
+    UPDATE falai_inbox SET lead = ?
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
 _TRY_LATER = """
     UPDATE falai_inbox SET attempts = attempts + 1, error = ?, not_before = ?
     WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
@@ -100,14 +103,20 @@ def next_job(place: Place, *, now_ms: int, history_items: int) -> Work[Job | Non
 
 def _burst(found: Sequence[Row]) -> Sequence[Row]:
     size = min(1, len(found))
-    if found and found[0][1] == "message":
-        while size < len(found) and found[size][1] == "message" and found[size][4] < found[size - 1][5]:
-            size += 1
+    while size < len(found) and _joins(found[size], found[size - 1], found[0]):
+        size += 1
     return found[:size]
 
 
+def _joins(row: Row, before: Row, first: Row) -> bool:
+    """A burst of which answers are noted stays as it was, whatever the clock did: they are about no other message."""
+    if first[8] is not None:
+        return bool(row[8] == first[8])
+    return bool(first[1] == "message" == row[1] and row[8] is None and row[4] < before[5])
+
+
 def note_answers(job: Job, answers: Mapping[tuple[str, int], str]) -> Work[bool]:
-    """Keeps what the model answered, by name and position, so that a repetition makes the same choices.
+    """Keeps what the model answered, by name and position, and to which inputs: a repetition makes the same choices.
 
     False, and nothing is kept, when the turn can no longer count, or another worker noted first: what
     follows from the answers must not be done then, and the job is to be taken anew.
@@ -116,6 +125,7 @@ def note_answers(job: Job, answers: Mapping[tuple[str, int], str]) -> Work[bool]
     rows = yield (
         Statement(_STILL_ITS_TURN, (*who, job.revision, *who, job.key)),
         *(Statement(_NOTE, (*who, job.key, name, at, text)) for (name, at), text in answers.items()),
+        *(Statement(_LEAD, (job.key, *who, row.key)) for row in job.inputs),
     )
     if not all(rows):
         raise Undo(False)

@@ -25,6 +25,7 @@ T = TypeVar("T")
 _BUSY_SECONDS = 5.0
 _STATEMENTS = 256  # more than there are: each is prepared once
 _PAGES_OF_WAL = 8000  # a page that each turn writes is then copied into the file once in hundreds of turns
+_CACHE_KB = 16_000  # the pages of the indexes of many sessions
 
 
 class SQLiteLedger:
@@ -72,6 +73,7 @@ class SQLiteLedger:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_OF_WAL}")
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
         there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'falai_meta'").fetchone() is not None
         self._transact(migrate(there=there))
 
