@@ -51,6 +51,10 @@ class Running:
         """Waits for a line on standard output with these keys."""
         return self._wait(lambda: next((line for line in self.out if line.items() >= keys.items()), None), str(keys))
 
+    def wait_for_count(self, count: int) -> None:
+        """Waits until so many lines are on standard output."""
+        self._wait(lambda: len(self.out) >= count, f"line {count}")
+
     def wait_for_log(self, text: str) -> None:
         """Waits for a text on standard error."""
         self._wait(lambda: text in self.err or None, text)
