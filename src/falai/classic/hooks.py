@@ -25,6 +25,7 @@ __all__ = [
     "call_quietly",
     "call_shorthand",
     "settled",
+    "tell_raised",
 ]
 
 _LOG: Final = logging.getLogger(__name__)
@@ -46,6 +47,12 @@ class HookContext:
 async def settled(value: Any) -> Any:
     """The value, awaited if it is an awaitable one: an author's functions may be synchronous."""
     return await value if inspect.isawaitable(value) else value
+
+
+def tell_raised(what: str, error: Exception) -> None:
+    """Logs that an author's function raised, where that changes nothing but its own effect (D-12, D-75, D-81)."""
+    detail = error if _LOG.isEnabledFor(logging.DEBUG) else None  # its words may be a customer's
+    _LOG.error("%s raised %s", what, type(error).__name__, exc_info=detail, extra=line("handler.raised", handler=what))
 
 
 async def all_hold(state: TurnState, predicates: Any, owner: str) -> bool:
@@ -90,7 +97,7 @@ async def call_finalizer(state: TurnState, emitter: str, call: Caller, given: An
         raise
     except Exception as error:  # noqa: BLE001  what an author's function raises is known to nobody
         state.marks.add("finalize_error")
-        _LOG.exception("%s raised %s", emitter, type(error).__name__, extra=line("hook.failed", hook=emitter))
+        tell_raised(emitter, error)
 
 
 async def call_quietly(state: TurnState, where: str, hook: Any, reason: str) -> None:
@@ -100,7 +107,7 @@ async def call_quietly(state: TurnState, where: str, hook: Any, reason: str) -> 
     try:
         await settled(hook(_context(state, where), reason))
     except Exception as error:  # noqa: BLE001  what an author's function raises is known to nobody
-        _LOG.exception("%s raised %s", where, type(error).__name__, extra=line("hook.failed", hook=where))
+        tell_raised(where, error)
 
 
 def _context(state: TurnState, emitter: str) -> HookContext:
@@ -114,9 +121,7 @@ async def _holds(state: TurnState, predicate: Callable[[Any], Any], owner: str) 
     try:
         return bool(await settled(predicate(state.scene())))
     except Exception as error:  # noqa: BLE001  what an author's function raises is known to nobody
-        _LOG.exception(
-            "a predicate of %s raised %s", owner, type(error).__name__, extra=line("predicate.failed", owner=owner)
-        )
+        tell_raised(f"a predicate of {owner}", error)
         return False
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from falai.classic.compiling_values import texts
 from falai.classic.directive import MEMBERS, POSITIONS, Directive, is_directive, members_of
-from falai.classic.hooks import all_hold, settled
+from falai.classic.hooks import all_hold, settled, tell_raised
 from falai.classic.merging import merge
 from falai.classic.named import named
 from falai.classic.phases import Merged, act_on, merged
@@ -163,7 +163,7 @@ async def _fire(state: TurnState, signal: Wire, phase: Moment) -> bool:
     try:
         returned = await settled(signal["handler"](given))
     except Exception as error:  # noqa: BLE001  what an author's function raises is known to nobody (D-75)
-        _LOG.exception("signal %s raised %s", id, type(error).__name__, extra=line("signal.failed", signal=id))
+        tell_raised(f"signal:{id}", error)
         state.firings.append(replace(firing, handler_error=words_of(error), duration_ms=_since(begun)))
         return False
     await write_data(state, wants.data, [wants.emitter])
