@@ -10,26 +10,40 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from falai.driving import Drive
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
+from falai.session.jsontext import json_text, parse_json
 from falai.turn.effects import Act, Reached, UseTools
 
-__all__ = ["Answer", "JournaledDrive", "JournaledModel"]
+__all__ = ["Answer", "JournaledDrive", "JournaledModel", "from_text", "to_text"]
 
 _ENCODER: Final = msgspec.json.Encoder()
-_DECODER: Final = msgspec.json.Decoder(ModelReply)
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A reply of the model: the `position`-th (from 0) of the calls of this name, as JSON text."""
+    """A reply of the model: the `position`-th (from 0) of the calls of this name."""
 
     name: str
     position: int
-    text: str
+    reply: ModelReply
+
+
+def to_text(reply: ModelReply) -> str:
+    """The reply as JSON text; a vendor's thoughts in a form of its own are left out."""
+    try:
+        return _ENCODER.encode(reply).decode()
+    except (OverflowError, TypeError, ValueError):  # a lone surrogate, a number of many digits, no JSON
+        return json_text(msgspec.to_builtins(replace(reply, reasoning_details=None)))
+
+
+def from_text(text: str) -> ModelReply:
+    """The reply of a text of `to_text`."""
+    return msgspec.convert(parse_json(text), ModelReply)
 
 
 class JournaledModel:
@@ -49,10 +63,10 @@ class JournaledModel:
         """The reply of the journal, else the model's. A failure is not kept: another try may go well."""
         name, position = request.schema_name, self._asked[request.schema_name]
         if (kept := self._known.get((name, position))) is not None:
-            reply = _DECODER.decode(kept)
+            reply = from_text(kept)
         else:
             reply = await self._model.complete(request)
-            self.fresh.append(Answer(name, position, _ENCODER.encode(reply).decode()))
+            self.fresh.append(Answer(name, position, reply))
         self._asked[name] += 1
         return reply
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from falai.errors import words_of
 from falai.flow.durations import parse_duration
 from falai.host.gating import handing_over
 from falai.host.inputs import input_of
-from falai.host.journal import Answer, JournaledDrive, JournaledModel
+from falai.host.journal import Answer, JournaledDrive, JournaledModel, to_text
 from falai.host.ledger.committing import commit
 from falai.host.ledger.gating import opt_in
 from falai.host.ledger.playing import next_job, note_answers, put_off, set_aside, try_later
@@ -117,7 +117,7 @@ class Turns:
         model = JournaledModel(agent.model, job.journal)
 
         async def keep(answers: Sequence[Answer]) -> None:
-            noted: Mapping[tuple[str, int], str] = {(answer.name, answer.position): answer.text for answer in answers}
+            noted = {(answer.name, answer.position): to_text(answer.reply) for answer in answers}
             if not await self._setup.ledger.run(note_answers(job, noted)):
                 raise _GoneError
             await self._setup.checkpoint("noted")
