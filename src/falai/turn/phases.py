@@ -50,7 +50,10 @@ def turn_phases(
     ingest(turn)
     if not turn.ignored:
         if isinstance(turn.input, Message):
-            yield from _judge(turn, turn.input)
+            if plan.listener is None:
+                decide(turn, (yield from understand(turn, turn.input)))
+            else:
+                yield from _judge_heard(turn, turn.input)
         if not turn.halted:
             yield from run_phase(turn)
         reply = yield from speak_phase(turn)
@@ -58,10 +61,7 @@ def turn_phases(
     return _result(turn, tuple(calls))
 
 
-def _judge(turn: Turn, message: Message) -> Generator[Effect, Any, None]:
-    if turn.plan.listener is None:
-        decide(turn, (yield from understand(turn, message)))
-        return
+def _judge_heard(turn: Turn, message: Message) -> Generator[Effect, Any, None]:
     yield Reached("loaded", turn)
     offers = yield from understand(turn, message)
     yield from decide_heard(turn, offers)

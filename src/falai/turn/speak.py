@@ -71,10 +71,13 @@ def _verbatim(text: str) -> Spoken:
     return Spoken(message=text, values={}, data={}, llm_calls=0, usage=None, verbatim=True)
 
 
-def _ask(turn: Turn, given: SpeakInput) -> Generator[Effect, Any, Spoken | Deferred | None]:
+def _call(turn: Turn, given: SpeakInput) -> Generator[Effect, Any, Spoken | Deferred | None]:
+    return speak(turn.plan, given) if turn.plan.listener is None else _ask_heard(turn, given)
+
+
+def _ask_heard(turn: Turn, given: SpeakInput) -> Generator[Effect, Any, Spoken | Deferred | None]:
+    """The speaking call, and what the listener makes of its outcome."""
     outcome = yield from speak(turn.plan, given)
-    if turn.plan.listener is None:
-        return outcome
     heard: Spoken | Deferred | None = yield Reached("spoken", turn, outcome=outcome)
     if heard is None:
         turn.spend(outcome.llm_calls, outcome.usage)  # nothing is applied, and it was paid for
@@ -101,7 +104,7 @@ def _reply(turn: Turn, talk: Talk, cue: Cue, *, answers_first: bool) -> Generato
         pending=() if answers_first else pending(run, step, turn.session.data),
         fixed_after=turn.render(getattr(step, "question", None) or "", run) if answers_first else None,
     )
-    outcome = yield from _ask(turn, given)
+    outcome = yield from _call(turn, given)
     return None if outcome is None else Reply(talk, outcome, answers_first=answers_first)
 
 
@@ -120,7 +123,7 @@ def _idle(turn: Turn, cue: Cue) -> Generator[Effect, Any, Reply | None]:
     given = yield from _given(
         turn, None, cue, instructions=instructions, tools=idle.tools, pending=(), fixed_after=None
     )
-    outcome = yield from _ask(turn, given)
+    outcome = yield from _call(turn, given)
     return None if outcome is None else Reply(None, outcome, answers_first=False)
 
 

@@ -34,6 +34,7 @@ from falai.turn.result import Change, EndedRun, OutMessage, ScheduledWake, Skipp
 __all__ = ["Talk", "Turn"]
 
 NOT_JUDGED = Judgement()
+_NOBODY: frozenset[str] = frozenset()
 Source = Literal["understand", "speak", "tool", "action", "clear"]
 LATEST_MS = 253_402_300_799_000
 """The last second of the year 9999: nothing is due later, since no date could say when (B-2.7)."""
@@ -85,7 +86,7 @@ class Turn:
         self.judged = NOT_JUDGED
         self.speak_done = False
         self.queue: deque[Run] = deque()
-        self.barred: frozenset[str] = frozenset()
+        self.barred = _NOBODY
         self.halted = False
         self.finished: list[Run] = []
         self.layer: object = None
