@@ -91,7 +91,7 @@ class Conversation:
         if self.epoch != seen[1]:
             return "gate"
         rows = [self.find(row.key) for row in job]
-        if None in rows:
+        if any(row is None or row.received != taken.received for row, taken in zip(rows, job, strict=True)):
             return "version"
         self.revision += 1
         self.spoke = True

@@ -112,6 +112,16 @@ async def test_a_session_that_was_erased_meanwhile(ledger: Ledger) -> None:
     assert not any((await dump(ledger)).values())
 
 
+async def test_an_input_that_comes_again_after_an_erasure(ledger: Ledger) -> None:
+    """The turn that was being played for the first one does not count for it."""
+    await receive(ledger, "m1")
+    job = await job_of(ledger)
+    await ledger.run(erase(PLACE))
+    await receive(ledger, "m1", now=NOW + 1)
+    assert await ledger.run(commit(job, FULL, now_ms=NOW + 1)) == Committed("version")
+    assert await keys_of(ledger, now=NOW + 1) == ["m1"]
+
+
 # --- claims and live runs ------------------------------------------------------------------------
 
 

@@ -20,9 +20,10 @@ _KEEP = """
 _SAVE = """
     UPDATE falai_sessions SET revision = revision + 1, updated_at = ?, blob = ?, version = version + 1
     WHERE tenant = ? AND agent = ? AND session = ? AND revision = ? AND epoch = ? RETURNING revision"""
+# When it came in tells it from one of the same key that came after the session had been erased.
 _SETTLE = """
     UPDATE falai_inbox SET state = 'done', settled_at = ?, error = NULL, lead = ?
-    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
+    WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' AND received_at = ? RETURNING key"""
 _LOOK = "SELECT revision, epoch FROM falai_sessions WHERE tenant = ? AND agent = ? AND session = ?"
 
 # A claim of another session may be written anew only by a turn that has seen it as it is.
@@ -65,7 +66,7 @@ def commit(job: Job, done: Done, *, now_ms: int) -> Work[Committed]:
     save = (
         Statement(_KEEP, (now_ms, *compared)) if done.blob is None else Statement(_SAVE, (now_ms, done.blob, *compared))
     )
-    settle = (Statement(_SETTLE, (now_ms, job.key, *who, row.key)) for row in job.inputs)
+    settle = (Statement(_SETTLE, (now_ms, job.key, *who, row.key, row.received_at)) for row in job.inputs)
     if not all((yield (save, *settle))):
         (found,) = yield (Statement(_LOOK, who),)
         moved = bool(found) and found[0][0] == job.revision and found[0][1] != job.gate.epoch
