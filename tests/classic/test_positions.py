@@ -376,3 +376,35 @@ def test_initial_data_is_laid_over_when_the_flow_is_entered() -> None:
     talk = Talk(flow("A", step("a1"), requiredFields=["size"], initialData={"size": 1}))
     talk.says(understand={"fields": {"size": 3}}, speak="A one.")
     assert talk.data == {"size": 1}
+
+
+def test_a_target_that_waits_for_the_next_message_is_not_judged_then() -> None:
+    """D-54, D-94: `skip` of a step to which `finalize` went stays unjudged."""
+    first = step("a1", finalize=lambda context, data: {"goToStep": "goal"})
+    talk = Talk(flow("A", first, step("x"), step("goal", skip=lambda ctx: True), step("y")))
+    talk.says(speak="One.")
+    assert talk.at == "a.goal"
+    talk.says(speak="There.")
+    assert talk.executed == ["goal"]
+
+
+def test_the_branches_of_a_step_that_waits_unspoken_are_not_judged() -> None:
+    """D-90, 3, D-94: it speaks first; the model is not asked about them before."""
+    first = step("a1", finalize=lambda context, data: {"goToStep": "goal"})
+    goal = step("goal", branches=[{"when": "gives up", "then": "y"}, {"then": "x"}])
+    talk = Talk(flow("A", first, goal, step("x"), step("y")))
+    talk.says(speak="One.")
+    talk.says(speak="There.")
+    assert (talk.executed, talk.at) == (["goal"], "a.goal")
+    talk.says(understand={"branches": {"q1": True}}, speak="Bye.")
+    assert talk.executed == ["y"]
+
+
+def test_a_suspended_flow_may_be_entered_by_its_message_again() -> None:
+    """T-9.6 and D-90: it goes on where it was; what the step still asks it asks again."""
+    talk = Talk(flow("A", step("a1", collect=["size"]), step("a2")), flow("B", step("b1"), step("b2"), step("b3")))
+    talk.says(understand={"flows": {"a": 90}}, speak="Size?")
+    talk.says(understand={"flows": {"a": 1, "b": 90}}, speak="B one.")
+    assert (talk.at, talk.suspended) == ("b.b1", ["a"])
+    talk.says(understand={"flows": {"a": 90, "b": 1}}, speak="Size?")
+    assert (talk.at, talk.executed, talk.suspended) == ("a.a1", ["a1"], ["b"])
