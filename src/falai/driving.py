@@ -39,6 +39,7 @@ class Drive:
     ) -> None:
         self._model = model
         self._listener = plan.listener
+        self._missing_tool = plan.missing_tool
         self._calls = turn.calls
         self._turn = turn
         self._phases: Generator[Effect, Any, TurnResult] = turn_phases(plan, given, clock, turn.calls)
@@ -125,7 +126,10 @@ class Drive:
 
     async def _use_tool(self, use: ToolUse) -> ToolAnswer:
         with self._turn.tool(use) as work:
-            answer = await use_tool(use)
+            if use.tool is None and self._missing_tool is not None:
+                answer: ToolAnswer = self._missing_tool(use)
+            else:
+                answer = await use_tool(use)
             work.answered(answer)
         return answer
 

@@ -127,8 +127,9 @@ async def test_a_call_that_fails_is_read_as_a_failure(members: dict[str, Any], w
 async def test_an_unknown_tool_is_told_to_the_model() -> None:
     """The turn goes on."""
     provider = model(calls("lost"), "Sorry")
-    assert (await agent(provider, tools=[made(lambda *_: 1)]).chat("Find it")).message == "Sorry"
-    assert '"lost"' in read(provider)[0]["error"]
+    response = await agent(provider, tools=[made(lambda *_: 1)]).chat("Find it")
+    assert (response.message, response.tool_calls) == ("Sorry", (ToolCall("lost", {}),))
+    assert read(provider) == [{"success": False, "error": 'there is no tool named "lost"'}]
 
 
 async def test_writes_are_seen_by_the_handler_and_by_later_tools() -> None:

@@ -9,6 +9,7 @@ from falai.agent import Agent
 from falai.classic.compiling import Compiled
 from falai.classic.listening import listen
 from falai.classic.state import CURRENT, TurnState
+from falai.classic.toolcalls import missing_tool
 from falai.flow.plan import FlowPlan
 from falai.session.inputs import Message
 from falai.turn.effects import Reached
@@ -33,6 +34,7 @@ class Core(Agent[Any]):
             fields={slug: compiled.opaque.get(slug, field) for slug, field in plan.fields.items()},
             flows={**plan.flows, **{flow.id: FlowPlan(flow) for flow in compiled.signal_flows}},
             listener=self._reached,
+            missing_tool=missing_tool,
             driven=compiled.driven,
             max_driven_steps=50 + 4 * compiled.limit("maxAutoStepsPerTurn", 10),
             tools=tuple(compiled.tools_for(None, None).values()),

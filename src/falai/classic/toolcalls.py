@@ -33,11 +33,12 @@ from falai.flow.handlers import ToolResult as CoreResult
 from falai.flow.places import Place, Wire, is_object
 from falai.flow.plan import ToolPlan
 from falai.flow.values import is_known
+from falai.model.effects import ToolAnswer, ToolUse
 from falai.model.tools import what_raised
-from falai.session.jsontext import copied, quoted
+from falai.session.jsontext import copied, json_text, quoted
 from falai.session.model import Run
 
-__all__ = ["Called", "ToolContext", "ToolResult", "run_as_hook", "tool_plan"]
+__all__ = ["Called", "ToolContext", "ToolResult", "missing_tool", "run_as_hook", "tool_plan"]
 
 _RESULT = ("data", "success", "error", "directive", "dataUpdate", "contextUpdate")
 
@@ -124,6 +125,14 @@ _CALL: Final[ContextVar[Called | None]] = ContextVar("falai.classic.call", defau
 def tool_plan(tool: Any) -> ToolPlan:
     """The tool as the core calls it. Raises FlowConfigurationError for a function that can be none."""
     return _adapted(*_made(tool))
+
+
+def missing_tool(use: ToolUse) -> ToolAnswer:
+    """What the model reads of a call of a tool that is not there (D-46)."""
+    if (state := CURRENT.get()) is not None:
+        state.tool_calls.append(ToolCall(use.name, use.arguments))
+    words = json_text({"success": False, "error": f"there is no tool named {quoted(use.name)}"})
+    return ToolAnswer(words, error="unknown")
 
 
 async def run_as_hook(state: TurnState, emitter: str, tool: Any) -> None:

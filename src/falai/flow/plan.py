@@ -251,6 +251,8 @@ class AgentPlan:
     """By how much a flow must beat the asker's to take the message over."""
     listener: Callable[[Any], Awaitable[Any]] | None = None
     """Of an agent with a layer on top of it: what acts at the moments of a turn (`falai.turn.effects.Reached`)."""
+    missing_tool: Callable[[Any], Any] | None = None
+    """Of such an agent: gives the `ToolAnswer` to a `ToolUse` whose tool is not there."""
     driven: frozenset[str] = frozenset()
     """The flows whose steps and branches that layer judges."""
     max_driven_steps: int = 50
