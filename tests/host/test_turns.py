@@ -385,6 +385,23 @@ async def test_who_asks_too_long_is_told_so(tmp_path: Path) -> None:
     assert wire.texts == ["re: hello"]
 
 
+async def test_who_asks_a_host_that_ends(tmp_path: Path) -> None:
+    """They are told so at once; the input is played when the host runs again."""
+
+    async def wait(_: object) -> None:
+        await asyncio.Event().wait()
+
+    model, wire = Echo(wait), Wire()
+    async with hosted(echo(model), tmp_path, settings=Settings(grace="0s")) as host:
+        asked = asyncio.create_task(host.ask("s1", Message("hello", id="m1")))
+        await until(lambda: len(model.asked) == 1)
+    with pytest.raises(RuntimeError, match="the host has ended"):
+        await asked
+    async with hosted(echo(), tmp_path, channel=wire) as host:
+        await host.drained()
+    assert wire.texts == ["re: hello"]
+
+
 async def test_a_damaged_session_is_told_of(tmp_path: Path) -> None:
     """A row that is no session is never replaced by a fresh one: its inputs are set aside."""
     async with hosted(echo(), tmp_path, settings=Settings(retries=())) as host:

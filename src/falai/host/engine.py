@@ -72,6 +72,7 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.waiters.close()
 
     async def drained(self) -> None:
         """Returns when nothing is left to be done at the clock's now."""

@@ -134,8 +134,8 @@ class Host(Generic[C]):
     ) -> tuple[OutMessage, ...]:
         """Receives, waits for the turn in this process, and gives what it said; nothing for an input that had its turn.
 
-        Raises as `receive`, `TimeoutError` after so many seconds (the input is played all the same), and
-        `SetAsideError` when it failed for good.
+        Raises as `receive`, `TimeoutError` after so many seconds (the input is played all the same),
+        `SetAsideError` when it failed for good, and `RuntimeError` when the host ends before.
         """
         whose = Whose(customer=customer, channel=channel, address=address)
         place, arrival = self._arrival(session_id, input, whose, attachments, tenant)

@@ -45,6 +45,11 @@ class Waiters:
         for future in self._of(job):
             future.set_exception(SetAsideError(job.place.session, job.key, why))
 
+    def close(self) -> None:
+        """The host ends: nobody is to wait for it any longer."""
+        for future in (future for futures in self._waiting.values() for future in futures if not future.done()):
+            future.set_exception(RuntimeError("the host has ended; the input is kept, and played when it runs again"))
+
     def _of(self, job: Job) -> list[asyncio.Future[Messages]]:
         found = (self._waiting.get((job.place, row.key), ()) for row in job.inputs)
         return [future for futures in found for future in futures if not future.done()]
