@@ -133,14 +133,14 @@ async def test_auto_save_can_be_switched_off() -> None:
 
 
 async def test_a_repeated_message_id_changes_nothing() -> None:
-    """No message, no reason, no save, no model (D-31)."""
-    store = MemoryStore()
+    """No message, no reason, no save, no model, no hook (D-31)."""
+    store, loaded = MemoryStore(), []
     provider = model("a")
-    one = agent(provider, persistence={"adapter": store})
+    one = agent(provider, persistence={"adapter": store}, context_provider=lambda: loaded.append(1))
     first = await one.respond("1", session_id="x", message_id="m1")
     second = await one.respond("1", session_id="x", message_id="m1")
     assert (second.message, second.stopped_reason, second.session) == ("", None, first.session)
-    assert (second.session.version, len(provider.calls)) == (1, 1)
+    assert (second.session.version, len(provider.calls), loaded) == (1, 1, [1])
 
 
 async def test_a_turn_that_fails_has_no_effect() -> None:

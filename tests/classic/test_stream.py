@@ -143,6 +143,15 @@ async def test_closing_the_stream_ends_the_turn_without_effect() -> None:
         pass
 
 
+async def test_whoever_stops_at_the_last_chunk_blocks_nobody() -> None:
+    """The session is free by then, whether the generator is closed or not."""
+    one = agent(model("a", "b"), session_id="x")
+    chunks = one.respond_stream("1")
+    while not (await anext(chunks)).done:
+        pass
+    assert (await asyncio.wait_for(one.chat("2"), 30)).message == "b"
+
+
 async def test_cancelling_the_task_ends_the_turn_without_effect() -> None:
     """Likewise."""
     slow = Slow()

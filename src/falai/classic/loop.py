@@ -73,8 +73,8 @@ class Loop:
                 return await self._finished(work, state, opened, result)
 
     async def stream(self, core: Core, request: Request) -> AsyncGenerator[str | AgentResponse, None]:
-        """The words as they arrive, then the response. Raises likewise."""
-        work = _Work(core, request)
+        """The words as they arrive, then the response, when the session is free again. Raises likewise."""
+        work, response = _Work(core, request), None
         with failing(work):
             async with self._keeper.opened(request.session, request.session_id) as opened:
                 state = await self._begun(work, opened)
@@ -82,14 +82,17 @@ class Loop:
                 async with aclosing(_within(state, items)) as steps:
                     async for item in steps:
                         if isinstance(item, Done):
-                            yield await self._finished(work, state, opened, item.result)
+                            response = await self._finished(work, state, opened, item.result)
                         else:
                             yield item.text
+        if response is not None:
+            yield response
 
     async def _begun(self, work: _Work, opened: Opened) -> TurnState:
         request, options = work.request, work.core.compiled.options
         allowed = None if request.allowed is None else ids_of(request.allowed, flows_of(options), "allowedFlows")
-        work.ambient = await self._ambient()
+        is_repeated = request.message_id is not None and request.message_id in opened.session.inputs
+        work.ambient = None if is_repeated else await self._ambient()
         context = _laid_over(work.ambient, request.override)
         work.shown = dict(context) if is_object(context) else {}
         work.before = (opened.session.history or []) if request.before is None else request.before
