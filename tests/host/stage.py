@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from falai import Agent, Flow, OnAnyMessage, OnMessage, Prompt
 from falai.channel import Channel, Outgoing, Sent
 from falai.host import Host
+from falai.host.ledger.port import Ledger
 from falai.model import ModelChunk, ModelReply, ModelRequest
 from falai.testing import Clock
 from falai.testing.scripted import whole_reply
+from host.ledger.ledgers import dump
 
-__all__ = ["FLOWS", "JUDGED", "SMALL", "Echo", "Wire", "echo", "hosted", "until"]
+__all__ = ["FLOWS", "JUDGED", "SMALL", "Echo", "Home", "Wire", "echo", "hosted", "until"]
 
 SMALL = {"retries": ("1s", "2s"), "send_retries": ("1s", "2s")}
 """Settings with few tries."""
@@ -90,12 +92,28 @@ def echo(
     return Agent(name="Ana", model=model or Echo(), clock=clock, flows=flows or FLOWS, **more)
 
 
+@dataclass(frozen=True)
+class Home:
+    """Where a host keeps everything: an empty database, opened anew by each host."""
+
+    ledger: Callable[[], Ledger]
+
+    async def words(self) -> str:
+        """Every value of every table, while no host runs."""
+        ledger = self.ledger()
+        await ledger.open()
+        try:
+            return repr(await dump(ledger))
+        finally:
+            await ledger.close()
+
+
 @asynccontextmanager
 async def hosted(
-    agent: Agent[Any], folder: Path, *, kind: type[Host[Any]] = Host, **options: Any
+    agent: Agent[Any], home: Home, *, kind: type[Host[Any]] = Host, **options: Any
 ) -> AsyncIterator[Host[Any]]:
-    """A host that runs, on the file of this folder."""
-    async with kind(agent, folder / "falai.db", **options) as host:
+    """A host that runs."""
+    async with kind(agent, home.ledger(), **options) as host:
         yield host
 
 

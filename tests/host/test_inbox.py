@@ -9,52 +9,51 @@ import pytest
 
 from falai import Event, Flow, Message, OnEvent, Say, Start, Wake
 from falai.channel import Attachment
-from falai.host import OverloadedError, Settings
-from falai.host.ledger.sqlite import SQLiteLedger
+from falai.host import Host, OverloadedError, Settings
 from falai.testing import Clock
-from host.stage import FLOWS, Echo, Wire, echo, hosted, until
+from host.stage import FLOWS, Echo, Home, Wire, echo, hosted, until
 
 
-async def test_a_message_is_answered(tmp_path: Path) -> None:
+async def test_a_message_is_answered(home: Home) -> None:
     """What comes in is played, and what the turn says goes out by the channel, with the address."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         received = await host.receive("s1", Message("hello", id="m1"), address="+55 11")
         await host.drained()
         assert received == type(received)("message:m1", True)
         assert [(out.text, out.address, out.session) for out in wire.sent] == [("re: hello", "+55 11", "s1")]
 
 
-async def test_a_second_delivery_is_dropped(tmp_path: Path) -> None:
+async def test_a_second_delivery_is_dropped(home: Home) -> None:
     """A known id starts nothing, whether the first was played already or not, and after a restart too."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         assert (await host.receive("s1", Message("hello", id="m1"))).new
         assert not (await host.receive("s1", Message("hello", id="m1"))).new
         await host.drained()
         assert not (await host.receive("s1", Message("hello", id="m1"))).new
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         assert not (await host.receive("s1", Message("hello", id="m1"))).new
         await host.drained()
     assert wire.texts == ["re: hello"]
 
 
-async def test_deliveries_at_the_same_time_are_one(tmp_path: Path) -> None:
+async def test_deliveries_at_the_same_time_are_one(home: Home) -> None:
     """Of many deliveries of one message at once, one is new, and the customer has one answer."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         received = await asyncio.gather(*(host.receive("s1", Message("hello", id="m1")) for _ in range(20)))
         await host.drained()
     assert [one.new for one in received].count(True) == 1
     assert wire.texts == ["re: hello"]
 
 
-async def test_the_same_id_in_two_sessions_and_of_two_kinds(tmp_path: Path) -> None:
+async def test_the_same_id_in_two_sessions_and_of_two_kinds(home: Home) -> None:
     """Ids name inputs within a session and a kind only."""
     told = Flow("told", on=[OnEvent("paid")], steps=[Say("thanks", "Thank you.")])
     agent = echo(flows=[told, *FLOWS], events={"paid": {}})
     wire = Wire()
-    async with hosted(agent, tmp_path, channel=wire) as host:
+    async with hosted(agent, home, channel=wire) as host:
         for session in ("s1", "s2"):
             assert (await host.receive(session, Message("hello", id="k"))).new
             assert (await host.receive(session, Event("paid", key="k"))).new
@@ -65,24 +64,24 @@ async def test_the_same_id_in_two_sessions_and_of_two_kinds(tmp_path: Path) -> N
         assert len(look.log) == 3
 
 
-async def test_messages_of_a_session_are_played_in_order(tmp_path: Path) -> None:
+async def test_messages_of_a_session_are_played_in_order(home: Home) -> None:
     """Twenty messages that arrive while the first is played are answered in the order in which they came."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         for n in range(20):
             await host.receive("s1", Message(f"{n}", id=f"m{n}"))
         await host.drained()
     assert wire.texts == [f"re: {n}" for n in range(20)]
 
 
-async def test_two_messages_at_nearly_the_same_time(tmp_path: Path) -> None:
+async def test_two_messages_at_nearly_the_same_time(home: Home) -> None:
     """Two messages 20 ms apart, the first still being played: both are answered, each is in the history once."""
     wire, gate = Wire(), asyncio.Event()
 
     async def slowly(_: object) -> None:
         await gate.wait()
 
-    async with hosted(echo(Echo(slowly)), tmp_path, channel=wire) as host:
+    async with hosted(echo(Echo(slowly)), home, channel=wire) as host:
         await host.receive("s1", Message("a haircut", id="m1"))
         await asyncio.sleep(0.02)
         await host.receive("s1", Message("tomorrow at 3", id="m2"))
@@ -96,7 +95,7 @@ async def test_two_messages_at_nearly_the_same_time(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-async def test_a_slow_session_holds_up_no_other(tmp_path: Path) -> None:
+async def test_a_slow_session_holds_up_no_other(home: Home) -> None:
     """While one session's model does not answer, the others are answered."""
     wire, gate = Wire(), asyncio.Event()
 
@@ -104,7 +103,7 @@ async def test_a_slow_session_holds_up_no_other(tmp_path: Path) -> None:
         if getattr(request, "task").text == "slow":  # noqa: B009 - the request is any object here
             await gate.wait()
 
-    async with hosted(echo(Echo(slow_for_one)), tmp_path, channel=wire) as host:
+    async with hosted(echo(Echo(slow_for_one)), home, channel=wire) as host:
         await host.receive("slow", Message("slow", id="m1"))
         for n in range(50):
             await host.receive(f"s{n}", Message("quick", id="m1"))
@@ -115,34 +114,35 @@ async def test_a_slow_session_holds_up_no_other(tmp_path: Path) -> None:
     assert wire.said("slow") == ["re: slow"]
 
 
-async def test_what_is_in_flight_is_bounded(tmp_path: Path) -> None:
+async def test_what_is_in_flight_is_bounded(home: Home) -> None:
     """However many sessions have something to do, no more than `at_once` turns are played at a time."""
-    at_work = most = 0
+    gate, model, wire = asyncio.Event(), Echo(), Wire()
 
-    async def count(_: object) -> None:
-        nonlocal at_work, most
-        at_work, most = at_work + 1, max(most, at_work + 1)
-        await asyncio.sleep(0.002)
-        at_work -= 1
+    async def wait(_: object) -> None:
+        await gate.wait()
 
-    wire = Wire()
-    async with hosted(echo(Echo(count)), tmp_path, channel=wire, settings=Settings(at_once=3)) as host:
+    model.before = wait
+    async with hosted(echo(model), home, channel=wire, settings=Settings(at_once=3)) as host:
         for n in range(30):
             await host.receive(f"s{n}", Message("hello", id="m1"))
+        await until(lambda: len(model.asked) == 3)
+        assert (await host.status()).turns == 3
+        assert len(model.asked) == 3
+        gate.set()
         await host.drained()
-    assert (len(wire.sent), most) == (30, 3)
+    assert len(wire.sent) == 30
 
 
 async def test_more_places_than_the_queue_holds(tmp_path: Path) -> None:
     """What finds no room in the queue is found again in the ledger."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with Host(echo(), tmp_path / "falai.db", channel=wire) as host:
         await asyncio.gather(*(host.receive(f"s{n}", Message("hello", id="m1")) for n in range(1500)))
         await host.drained()
     assert len(wire.sent) == 1500
 
 
-async def test_a_full_inbox_refuses(tmp_path: Path) -> None:
+async def test_a_full_inbox_refuses(home: Home) -> None:
     """A session with too many waiting inputs, and a host with too many, refuse clearly; nothing was kept."""
     gate = asyncio.Event()
 
@@ -150,7 +150,7 @@ async def test_a_full_inbox_refuses(tmp_path: Path) -> None:
         await gate.wait()
 
     settings, wire = Settings(session_limit=2, host_limit=3), Wire()
-    async with hosted(echo(Echo(wait)), tmp_path, settings=settings, channel=wire) as host:
+    async with hosted(echo(Echo(wait)), home, settings=settings, channel=wire) as host:
         await host.receive("s1", Message("1", id="m1"))
         await host.receive("s1", Message("2", id="m2"))
         with pytest.raises(OverloadedError, match='session "s1" has 2 inputs waiting') as refused:
@@ -168,17 +168,17 @@ async def test_a_full_inbox_refuses(tmp_path: Path) -> None:
     assert wire.said("s1") == ["re: 1", "re: 2", "re: 3"]
 
 
-async def test_what_was_taken_in_is_played_after_a_restart(tmp_path: Path) -> None:
+async def test_what_was_taken_in_is_played_after_a_restart(home: Home) -> None:
     """An input that had no turn when the host ended has it when it begins again."""
     wire, never = Wire(), asyncio.Event()
 
     async def wait(_: object) -> None:
         await never.wait()
 
-    async with hosted(echo(Echo(wait)), tmp_path, channel=wire, settings=Settings(grace="0s")) as host:
+    async with hosted(echo(Echo(wait)), home, channel=wire, settings=Settings(grace="0s")) as host:
         await host.receive("s1", Message("hello", id="m1"))
     assert wire.sent == []
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.drained()
     assert wire.texts == ["re: hello"]
 
@@ -192,9 +192,9 @@ async def test_what_was_taken_in_is_played_after_a_restart(tmp_path: Path) -> No
         ({"message": "a", "event": "b"}, "exactly one of"),
     ],
 )
-async def test_what_is_no_input_is_refused(tmp_path: Path, input: object, told: str) -> None:
+async def test_what_is_no_input_is_refused(home: Home, input: object, told: str) -> None:
     """It says so to the caller, and nothing is in the inbox."""
-    async with hosted(echo(), tmp_path) as host:
+    async with hosted(echo(), home) as host:
         with pytest.raises(ValueError, match=told):
             await host.receive("s1", input)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="attachments come with a message"):
@@ -202,20 +202,20 @@ async def test_what_is_no_input_is_refused(tmp_path: Path, input: object, told: 
         assert await host.look("s1") is None
 
 
-async def test_a_message_without_an_id_is_a_new_one(tmp_path: Path) -> None:
+async def test_a_message_without_an_id_is_a_new_one(home: Home) -> None:
     """It gets an id of the host's for good: a repetition of its turn makes the same keys."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         first, second = await host.receive("s1", "hello"), await host.receive("s1", "hello")
         await host.drained()
     assert first.key != second.key
     assert wire.texts == ["re: hello", "re: hello"]
 
 
-async def test_a_message_of_the_future_was_written_now(tmp_path: Path) -> None:
+async def test_a_message_of_the_future_was_written_now(home: Home) -> None:
     """A clock that goes ahead elsewhere does not make a customer write in the future."""
     clock = Clock("2026-01-01T00:00:00.000Z")
-    async with hosted(echo(clock=clock), tmp_path) as host:
+    async with hosted(echo(clock=clock), home) as host:
         await host.receive("s1", Message("hello", id="m1", at="2030-01-01T00:00:00.000Z"))
         await host.receive("s2", Message("hello", id="m1", at="2025-12-31T23:59:00.000Z"))
         await host.drained()
@@ -228,29 +228,26 @@ async def test_a_message_of_the_future_was_written_now(tmp_path: Path) -> None:
     assert second.session.last_user_at == "2025-12-31T23:59:00.000Z"
 
 
-async def test_a_host_that_does_not_run_takes_nothing_in(tmp_path: Path) -> None:
+async def test_a_host_that_does_not_run_takes_nothing_in(home: Home) -> None:
     """Outside of its context manager a host says what to do."""
-    async with hosted(echo(), tmp_path) as host:
+    async with hosted(echo(), home) as host:
         pass
     with pytest.raises(RuntimeError, match="use it within `async with host:`"):
         await host.receive("s1", "hello")
 
 
-async def test_a_ledger_of_ones_own(tmp_path: Path) -> None:
-    """`store` may be a ledger."""
-    wire = Wire()
-    from falai.host import Host
-
-    async with Host(echo(), SQLiteLedger(tmp_path / "own.db"), channel=wire) as host:
-        await host.receive("s1", "hello")
-        await host.drained()
-    assert wire.texts == ["re: hello"]
+async def test_a_file_of_sqlite(tmp_path: Path) -> None:
+    """`store` is a path or a URL of SQLite, or a ledger, as in the other tests."""
+    for store in (tmp_path / "a.db", str(tmp_path / "b.db"), f"sqlite:///{tmp_path}/c.db"):
+        async with Host(echo(), store) as host:
+            assert len(await host.ask("s1", "hello")) == 1
+    assert sorted(file.name for file in tmp_path.glob("*.db")) == ["a.db", "b.db", "c.db"]
 
 
-async def test_tenants_are_apart(tmp_path: Path) -> None:
+async def test_tenants_are_apart(home: Home) -> None:
     """The same session id of two tenants is two sessions."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         assert (await host.receive("s1", Message("a", id="m1"), tenant="x")).new
         assert (await host.receive("s1", Message("b", id="m1"), tenant="y")).new
         await host.drained()

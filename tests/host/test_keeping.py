@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,24 +13,16 @@ import pytest
 
 from falai import Agent, Flow, Message, OnAnyMessage, Say, Wait
 from falai.channel import Attachment, BadSignatureError, Incoming, Receipt
-from falai.host import HostBusyError, Keep, Settings
+from falai.host import Host, HostBusyError, Keep, Settings
 from falai.testing import Clock
-from host.stage import FLOWS, Echo, Wire, echo, hosted
+from host.stage import FLOWS, Echo, Home, Wire, echo, hosted
 
 WAITS = Flow("waits", on=[OnAnyMessage()], steps=[Say("a", "secret words"), Wait("pause", "9d"), Say("b", "more")])
 
 
-def words_in(folder: Path) -> str:
-    """Every value of every table."""
-    with sqlite3.connect(folder / "falai.db") as db:
-        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = [row for name in names for row in db.execute(f"SELECT * FROM {name}")]
-    return repr(rows)
-
-
-async def test_erasure_covers_everything(tmp_path: Path) -> None:
+async def test_erasure_covers_everything(home: Home) -> None:
     """After `erase` no table knows the session; the others are as they were."""
-    async with hosted(echo(flows=[WAITS]), tmp_path, channel=Wire()) as host:
+    async with hosted(echo(flows=[WAITS]), home, channel=Wire()) as host:
         for session in ("gone", "stays"):
             await host.receive(session, Message(f"I am {session}", id="m1"), customer=f"c-{session}")
         await host.drained()
@@ -39,29 +30,29 @@ async def test_erasure_covers_everything(tmp_path: Path) -> None:
         assert not await host.erase("gone")
         assert await host.look("gone") is None
         assert await host.look("stays") is not None
-    assert "gone" not in words_in(tmp_path)
-    assert "I am stays" in words_in(tmp_path)
+    assert "gone" not in await home.words()
+    assert "I am stays" in await home.words()
 
 
-async def test_erasure_of_a_customer(tmp_path: Path) -> None:
+async def test_erasure_of_a_customer(home: Home) -> None:
     """All sessions of a customer go, and their opt-out."""
     settings = Settings(opt_outs=("stop",))
-    async with hosted(echo(flows=[WAITS]), tmp_path, channel=Wire(), settings=settings) as host:
+    async with hosted(echo(flows=[WAITS]), home, channel=Wire(), settings=settings) as host:
         await host.receive("s1", Message("stop", id="m1"), customer="bo-27")
         await host.receive("s2", Message("hello", id="m1"), customer="bo-27")
         await host.receive("s3", Message("hello", id="m1"), customer="cy-28")
         await host.drained()
         assert await host.erase_customer("bo-27") == ("s1", "s2")
         assert await host.erase_customer("bo-27") == ()
-    assert "bo-27" not in words_in(tmp_path)
-    assert "cy-28" in words_in(tmp_path)
+    assert "bo-27" not in await home.words()
+    assert "cy-28" in await home.words()
 
 
-async def test_what_is_kept_how_long(tmp_path: Path) -> None:
+async def test_what_is_kept_how_long(home: Home) -> None:
     """What the settings keep no longer goes; keys stay, so that a repeated delivery is known still."""
     clock = Clock()
     settings = Settings(keep=Keep(inputs="1d", messages="1d", transcript="2d", log="1d"))
-    async with hosted(echo(clock=clock), tmp_path, channel=Wire(), settings=settings) as host:
+    async with hosted(echo(clock=clock), home, channel=Wire(), settings=settings) as host:
         await host.receive("s1", Message("secret words", id="m1"))
         await host.drained()
         clock.advance("36h")
@@ -71,15 +62,15 @@ async def test_what_is_kept_how_long(tmp_path: Path) -> None:
         assert (len(look.transcript), look.log, look.outbox) == (2, (), ())
         clock.advance("1d")
         await host.sweep()
-        assert "secret words" not in words_in(tmp_path)
         assert not (await host.receive("s1", Message("secret words", id="m1"))).new
+    assert "secret words" not in await home.words()
 
 
-async def test_what_waits_is_never_swept(tmp_path: Path) -> None:
+async def test_what_waits_is_never_swept(home: Home) -> None:
     """However old: timers, inputs and messages that wait stay."""
     clock, wire = Clock(), Wire()
     settings = Settings(keep=Keep(inputs="1s", messages="1s", transcript="1s", log="1s", dead="1s"))
-    async with hosted(echo(clock=clock, flows=[WAITS]), tmp_path, channel=wire, settings=settings) as host:
+    async with hosted(echo(clock=clock, flows=[WAITS]), home, channel=wire, settings=settings) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await host.drained()
         clock.advance("8d")
@@ -89,9 +80,9 @@ async def test_what_waits_is_never_swept(tmp_path: Path) -> None:
     assert wire.texts == ["secret words", "more"]
 
 
-async def test_looking(tmp_path: Path) -> None:
+async def test_looking(home: Home) -> None:
     """A look shows the session, its runs and timers, what was said and what it led to; the status counts."""
-    async with hosted(echo(flows=[WAITS]), tmp_path, channel=Wire()) as host:
+    async with hosted(echo(flows=[WAITS]), home, channel=Wire()) as host:
         await host.receive("s1", Message("hello", id="m1"), customer="c1", channel="wire", address="a1")
         await host.drained()
         look, status = await host.look("s1"), await host.status()
@@ -108,22 +99,23 @@ async def test_looking(tmp_path: Path) -> None:
 
 async def test_a_second_host_on_the_same_file_is_refused(tmp_path: Path) -> None:
     """Two hosts would play the same inputs."""
-    async with hosted(echo(), tmp_path):
+    file = tmp_path / "falai.db"
+    async with Host(echo(), file):
         with pytest.raises(HostBusyError, match="another process runs a host on it"):
-            async with hosted(echo(), tmp_path):
+            async with Host(echo(), file):
                 pass
-    async with hosted(echo(), tmp_path):
+    async with Host(echo(), file):
         pass
 
 
 # --- attachments ---------------------------------------------------------------------------------
 
 
-async def test_attachments_reach_the_context(tmp_path: Path) -> None:
+async def test_attachments_reach_the_context(home: Home) -> None:
     """A turn reads the words that stand for an attachment; the attachment itself is on the `Turning`."""
     seen: list[Any] = []
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire, context=seen.append) as host:
+    async with hosted(echo(), home, channel=wire, context=seen.append) as host:
         voice = Attachment("voice", url="https://example.org/1.ogg", mime="audio/ogg")
         await host.receive("s1", Message("", id="m1"), attachments=[voice])
         await host.receive("s1", Message("look", id="m2"), attachments=[Attachment("image", caption="a cat")])
@@ -132,11 +124,11 @@ async def test_attachments_reach_the_context(tmp_path: Path) -> None:
     assert seen[0].attachments == [voice]
 
 
-async def test_the_text_that_stands_for_an_attachment(tmp_path: Path) -> None:
+async def test_the_text_that_stands_for_an_attachment(home: Home) -> None:
     """`describe` says it; where it says nothing there is no turn, and the transcript notes what came."""
     wire, model = Wire(), Echo()
     settings = Settings(describe=lambda a: f"sent a {a.kind}" if a.kind != "sticker" else None)
-    async with hosted(echo(model), tmp_path, channel=wire, settings=settings) as host:
+    async with hosted(echo(model), home, channel=wire, settings=settings) as host:
         await host.receive("s1", Message("", id="m1"), attachments=[Attachment("sticker"), Attachment("location")])
         await host.receive("s1", Message("", id="m2"), attachments=[Attachment("sticker")])
         assert await host.ask("s1", Message("", id="m3"), attachments=[Attachment("sticker")]) == ()
@@ -149,10 +141,10 @@ async def test_the_text_that_stands_for_an_attachment(tmp_path: Path) -> None:
     assert look.transcript[0].data == '[{"kind":"sticker"}]'
 
 
-async def test_an_empty_message_is_a_message(tmp_path: Path) -> None:
+async def test_an_empty_message_is_a_message(home: Home) -> None:
     """Without attachments an empty text is what was written."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.receive("s1", Message("", id="m1"))
         await host.drained()
     assert wire.texts == ["re: "]
@@ -180,10 +172,10 @@ def sign(body: bytes) -> str:
     return hmac.new(b"secret", body, hashlib.sha256).hexdigest()
 
 
-async def test_requests_of_a_channel(tmp_path: Path) -> None:
+async def test_requests_of_a_channel(home: Home) -> None:
     """Messages go to the session of their address, answers go back there, receipts are noted, forgeries refused."""
     wire, clock = Signed(), Clock()
-    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(echo(clock=clock), home, channel=wire) as host:
         body = b"+55|w1|hello\n+66|w2|good day"
         received = await host.take("wire", {"sign": sign(body)}, body)
         assert [one.new for one in received] == [True, True]
@@ -216,11 +208,11 @@ def test_settings_say_all_that_is_wrong() -> None:
         Settings(opt_outs=("...",))
 
 
-async def test_agents_are_apart(tmp_path: Path) -> None:
+async def test_agents_are_apart(home: Home) -> None:
     """Two agents in one file know nothing of one another."""
-    async with hosted(echo(), tmp_path) as host:
+    async with hosted(echo(), home) as host:
         await host.ask("s1", Message("hello", id="m1"))
-    async with hosted(Agent[Any](name="Bo", model=Echo(), flows=FLOWS), tmp_path) as host:
+    async with hosted(Agent[Any](name="Bo", model=Echo(), flows=FLOWS), home) as host:
         assert await host.look("s1") is None
         assert (await host.receive("s1", Message("hello", id="m1"))).new
         await host.drained()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -12,7 +11,7 @@ from falai import Flow, Message, OnAnyMessage, Say, Wait
 from falai.channel import ChannelError, Outgoing
 from falai.host import Settings
 from falai.testing import Clock
-from host.stage import SMALL, Wire, echo, hosted, until
+from host.stage import SMALL, Home, Wire, echo, hosted, until
 
 THREE = Flow("three", on=[OnAnyMessage(repeat="always")], steps=[Say("a", "one"), Say("b", "two"), Say("c", "three")])
 SPACED = Flow(
@@ -25,10 +24,10 @@ def down(*, retryable: bool = True, **more: int) -> ChannelError:
     return ChannelError("wire", "no", retryable=retryable, **more)
 
 
-async def test_messages_arrive_in_order(tmp_path: Path) -> None:
+async def test_messages_arrive_in_order(home: Home) -> None:
     """The messages of a turn, and of the turns behind it, arrive in the order in which they were said."""
     wire = Wire()
-    async with hosted(echo(flows=[THREE]), tmp_path, channel=wire) as host:
+    async with hosted(echo(flows=[THREE]), home, channel=wire) as host:
         for n in range(5):
             await host.receive("s1", Message("go", id=f"m{n}"))
         await host.drained()
@@ -36,10 +35,10 @@ async def test_messages_arrive_in_order(tmp_path: Path) -> None:
     assert len({out.idempotency_key for out in wire.sent}) == 15
 
 
-async def test_pauses_between_messages(tmp_path: Path) -> None:
+async def test_pauses_between_messages(home: Home) -> None:
     """A message goes out `after_ms` behind the one before it, also where that one was late (T-2.1)."""
     wire, clock = Wire(), Clock()
-    async with hosted(echo(flows=[SPACED], clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(echo(flows=[SPACED], clock=clock), home, channel=wire) as host:
         wire.next = [down()]
         await host.receive("s1", Message("go", id="m1"))
         seen: list[int] = []
@@ -51,11 +50,11 @@ async def test_pauses_between_messages(tmp_path: Path) -> None:
     assert seen == [0, 1, 1, 1, 2, 2, 2, 2, 3, 3]
 
 
-async def test_a_slow_channel_holds_up_no_other_session(tmp_path: Path) -> None:
+async def test_a_slow_channel_holds_up_no_other_session(home: Home) -> None:
     """While one message is being sent, the other sessions' are sent, and the session goes on being played."""
     wire, gate = Wire(), asyncio.Event()
     wire.next = [gate]
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.receive("s1", Message("slow", id="m1"))
         await until(lambda: len(wire.tried) == 1)
         await host.receive("s2", Message("quick", id="m1"))
@@ -67,10 +66,10 @@ async def test_a_slow_channel_holds_up_no_other_session(tmp_path: Path) -> None:
     assert wire.said("s1") == ["re: slow", "re: more"]
 
 
-async def test_a_channel_that_fails_is_tried_again(tmp_path: Path) -> None:
+async def test_a_channel_that_fails_is_tried_again(home: Home) -> None:
     """The same message under the same key, after the pauses of the settings; what is behind it waits."""
     wire, clock = Wire(), Clock()
-    async with hosted(echo(flows=[THREE], clock=clock), tmp_path, channel=wire, settings=Settings(**SMALL)) as host:  # type: ignore[arg-type]
+    async with hosted(echo(flows=[THREE], clock=clock), home, channel=wire, settings=Settings(**SMALL)) as host:  # type: ignore[arg-type]
         wire.next = [down(), down()]
         await host.receive("s1", Message("go", id="m1"))
         for pause in ("0s", "1s", "2s"):
@@ -81,10 +80,10 @@ async def test_a_channel_that_fails_is_tried_again(tmp_path: Path) -> None:
     assert {out.idempotency_key for out in wire.tried[:3]} == {wire.sent[0].idempotency_key}
 
 
-async def test_a_channel_that_says_when(tmp_path: Path) -> None:
+async def test_a_channel_that_says_when(home: Home) -> None:
     """Nothing is tried before the instant that the vendor named."""
     wire, clock = Wire(), Clock()
-    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(echo(clock=clock), home, channel=wire) as host:
         wire.next = [down(retry_after_ms=60_000)]
         await host.receive("s1", Message("go", id="m1"))
         await host.drained()
@@ -96,10 +95,10 @@ async def test_a_channel_that_says_when(tmp_path: Path) -> None:
     assert wire.texts == ["re: go"]
 
 
-async def test_a_message_that_cannot_be_sent_is_set_aside(tmp_path: Path) -> None:
+async def test_a_message_that_cannot_be_sent_is_set_aside(home: Home) -> None:
     """What another try cannot help is set aside at once, visibly; what is behind it goes on. It may be tried again."""
     wire = Wire()
-    async with hosted(echo(flows=[THREE]), tmp_path, channel=wire) as host:
+    async with hosted(echo(flows=[THREE]), home, channel=wire) as host:
         wire.next = [down(retryable=False)]
         await host.receive("s1", Message("go", id="m1"))
         await host.drained()
@@ -114,10 +113,10 @@ async def test_a_message_that_cannot_be_sent_is_set_aside(tmp_path: Path) -> Non
         assert await host.dead() == ()
 
 
-async def test_a_channel_that_fails_after_it_delivered(tmp_path: Path) -> None:
+async def test_a_channel_that_fails_after_it_delivered(home: Home) -> None:
     """The message is sent again, under the key by which the channel can tell: at least once."""
     wire, clock = Wire(), Clock()
-    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(echo(clock=clock), home, channel=wire) as host:
         wire.lost = [down(maybe_delivered=True)]
         await host.receive("s1", Message("go", id="m1"))
         await host.drained()
@@ -127,19 +126,19 @@ async def test_a_channel_that_fails_after_it_delivered(tmp_path: Path) -> None:
     assert len({out.idempotency_key for out in wire.sent}) == 1
 
 
-async def test_a_channel_that_hangs(tmp_path: Path) -> None:
+async def test_a_channel_that_hangs(home: Home) -> None:
     """A send that takes longer than its limit has failed, and is tried again."""
     wire = Wire()
     settings = Settings(send_limit="0.05s", send_retries=("0.01s",))
-    async with hosted(echo(), tmp_path, channel=wire, settings=settings) as host:
+    async with hosted(echo(), home, channel=wire, settings=settings) as host:
         wire.next = [asyncio.Event()]
         await host.receive("s1", Message("go", id="m1"))
         await until(lambda: wire.texts == ["re: go"])
 
 
-async def test_an_unknown_channel_is_told(tmp_path: Path) -> None:
+async def test_an_unknown_channel_is_told(home: Home) -> None:
     """A session whose channel the host does not have: its messages are set aside, and say which there are."""
-    async with hosted(echo(), tmp_path, channel={"a": Wire("a"), "b": Wire("b")}) as host:
+    async with hosted(echo(), home, channel={"a": Wire("a"), "b": Wire("b")}) as host:
         await host.receive("s1", Message("go", id="m1"), channel="c")
         await host.receive("s2", Message("go", id="m1"))
         await host.drained()
@@ -148,10 +147,10 @@ async def test_an_unknown_channel_is_told(tmp_path: Path) -> None:
     assert all(row.error is not None and "the host has no such channel; it has a, b" in row.error for row in rows)
 
 
-async def test_each_session_has_its_channel(tmp_path: Path) -> None:
+async def test_each_session_has_its_channel(home: Home) -> None:
     """With several channels, a message goes out by the one that its session came by last."""
     a, b = Wire("a"), Wire("b")
-    async with hosted(echo(), tmp_path, channel={"a": a, "b": b}) as host:
+    async with hosted(echo(), home, channel={"a": a, "b": b}) as host:
         await host.receive("s1", Message("1", id="m1"), channel="a", address="A")
         await host.receive("s2", Message("2", id="m1"), channel="b", address="B")
         await host.drained()
@@ -168,10 +167,10 @@ class Narrow(Wire):
         return [msgspec.structs.replace(out, text=out.text[at : at + 4]) for at in range(0, len(out.text), 4)]
 
 
-async def test_a_long_text_is_several_messages(tmp_path: Path) -> None:
+async def test_a_long_text_is_several_messages(home: Home) -> None:
     """Each piece has a key of its own, so that a repetition never sends one that has arrived; the transcript has the whole."""
     wire, clock = Narrow(), Clock()
-    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(echo(clock=clock), home, channel=wire) as host:
         await host.receive("s1", Message("abcdefgh", id="m1"))
         await until(lambda: len(wire.sent) == 3)
         await host.drained()
@@ -182,9 +181,9 @@ async def test_a_long_text_is_several_messages(tmp_path: Path) -> None:
     assert look.transcript[0].text == "re: abcdefgh"
 
 
-async def test_a_host_without_a_channel_keeps_what_it_says(tmp_path: Path) -> None:
+async def test_a_host_without_a_channel_keeps_what_it_says(home: Home) -> None:
     """The messages are in the transcript, and nothing waits."""
-    async with hosted(echo(), tmp_path) as host:
+    async with hosted(echo(), home) as host:
         await host.receive("s1", Message("go", id="m1"))
         await host.drained()
         look, status = await host.look("s1"), await host.status()
@@ -193,25 +192,25 @@ async def test_a_host_without_a_channel_keeps_what_it_says(tmp_path: Path) -> No
     assert (status.messages, status.dead) == (0, 0)
 
 
-async def test_a_message_that_was_not_sent_yet_is_sent_after_a_restart(tmp_path: Path) -> None:
+async def test_a_message_that_was_not_sent_yet_is_sent_after_a_restart(home: Home) -> None:
     """What was committed goes out, also when the process ended before."""
     wire, gate = Wire(), asyncio.Event()
     wire.next = [gate]
-    async with hosted(echo(), tmp_path, channel=wire, settings=Settings(grace="0s")) as host:
+    async with hosted(echo(), home, channel=wire, settings=Settings(grace="0s")) as host:
         await host.receive("s1", Message("go", id="m1"))
         await until(lambda: len(wire.tried) == 1)
     assert wire.texts == []
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.drained()
     assert wire.texts == ["re: go"]
     assert len({out.idempotency_key for out in wire.tried}) == 1
 
 
-async def test_the_media_of_a_step(tmp_path: Path) -> None:
+async def test_the_media_of_a_step(home: Home) -> None:
     """The slug of a `say` step's media is on the message, for the channel to look up (F-8.21)."""
     wire = Wire()
     flow = Flow("map", on=[OnAnyMessage()], steps=[Say("way", "Here we are.", media={"slug": "map"})])
-    async with hosted(echo(flows=[flow]), tmp_path, channel=wire) as host:
+    async with hosted(echo(flows=[flow]), home, channel=wire) as host:
         await host.receive("s1", Message("where?", id="m1"))
         await host.drained()
     assert [(out.text, out.media, out.kind) for out in wire.sent] == [("Here we are.", "map", "verbatim")]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 from falai import Agent, Collect, Do, Field, Flow, Message, OnAnyMessage, OnMention, OnMessage, Prompt, Say, Start
 from falai.host import Host, hand_over
 from falai.testing import Clock
-from host.stage import Echo, Wire, echo, hosted, until
+from host.stage import Echo, Home, Wire, echo, hosted, until
 
 
 def asking(model: Any = None, **more: Any) -> Agent[Any]:
@@ -19,10 +18,10 @@ def asking(model: Any = None, **more: Any) -> Agent[Any]:
     return Agent(name="Ana", model=model or Echo(), fields=fields, flows=[lead], idle="silent", **more)
 
 
-async def test_a_held_session_is_silent(tmp_path: Path) -> None:
+async def test_a_held_session_is_silent(home: Home) -> None:
     """While the gate is closed nothing is said; afterwards the assistant answers again."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.hold("s1", "Bo answers")
         assert await host.ask("s1", Message("hello", id="m1")) == ()
         look = await host.look("s1")
@@ -35,7 +34,7 @@ async def test_a_held_session_is_silent(tmp_path: Path) -> None:
     assert wire.texts == ["re: again"]
 
 
-async def test_a_reply_in_flight_is_never_sent(tmp_path: Path) -> None:
+async def test_a_reply_in_flight_is_never_sent(home: Home) -> None:
     """A person takes over while the model is being asked: the turn is played again, silenced."""
     wire, gate, model = Wire(), asyncio.Event(), Echo()
 
@@ -43,7 +42,7 @@ async def test_a_reply_in_flight_is_never_sent(tmp_path: Path) -> None:
         await gate.wait()
 
     model.before = wait
-    async with hosted(echo(model), tmp_path, channel=wire) as host:
+    async with hosted(echo(model), home, channel=wire) as host:
         asked = asyncio.create_task(host.ask("s1", Message("hello", id="m1")))
         await until(lambda: len(model.asked) == 1)
         await host.hold("s1", "Bo answers")
@@ -58,12 +57,12 @@ async def test_a_reply_in_flight_is_never_sent(tmp_path: Path) -> None:
     assert look.outbox == ()
 
 
-async def test_what_is_not_sent_yet_stays_back(tmp_path: Path) -> None:
+async def test_what_is_not_sent_yet_stays_back(home: Home) -> None:
     """Messages that wait in the outbox are withheld, and the transcript does not claim that they were said."""
     wire, gate = Wire(), asyncio.Event()
     two = Flow("two", on=[OnAnyMessage(repeat="always")], steps=[Say("a", "one"), Say("b", "two")])
     wire.next = [gate]
-    async with hosted(echo(flows=[two]), tmp_path, channel=wire) as host:
+    async with hosted(echo(flows=[two]), home, channel=wire) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await until(lambda: len(wire.tried) == 1)
         await host.hold("s1")
@@ -85,19 +84,19 @@ class TakesOver(Host[Any]):
             await asyncio.sleep(0)
 
 
-async def test_a_person_takes_over_just_before_the_sending(tmp_path: Path) -> None:
+async def test_a_person_takes_over_just_before_the_sending(home: Home) -> None:
     """Also between the look at the outbox and the sending, in this process: nothing is sent."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire, kind=TakesOver) as host:
+    async with hosted(echo(), home, channel=wire, kind=TakesOver) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await host.drained()
     assert wire.tried == []
 
 
-async def test_a_person_writes(tmp_path: Path) -> None:
+async def test_a_person_writes(home: Home) -> None:
     """A person's message goes out at once, closes the gate, and is in the history of later turns."""
     wire, model = Wire(), Echo()
-    async with hosted(echo(model), tmp_path, channel=wire) as host:
+    async with hosted(echo(model), home, channel=wire) as host:
         await host.ask("s1", Message("hello", id="m1"))
         await host.drained()
         received = await host.human_message("s1", "Bo here.", id="p1", by="Bo")
@@ -120,7 +119,7 @@ async def test_a_person_writes(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-async def test_a_person_waits_for_no_turn(tmp_path: Path) -> None:
+async def test_a_person_waits_for_no_turn(home: Home) -> None:
     """The person's words go out while the model is still being asked, and its reply does not."""
     wire, gate, model = Wire(), asyncio.Event(), Echo()
 
@@ -128,7 +127,7 @@ async def test_a_person_waits_for_no_turn(tmp_path: Path) -> None:
         await gate.wait()
 
     model.before = wait
-    async with hosted(echo(model), tmp_path, channel=wire) as host:
+    async with hosted(echo(model), home, channel=wire) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await until(lambda: len(model.asked) == 1)
         await host.human_message("s1", "Bo here.", id="p1")
@@ -138,19 +137,19 @@ async def test_a_person_waits_for_no_turn(tmp_path: Path) -> None:
     assert wire.texts == ["Bo here."]
 
 
-async def test_a_person_writes_first(tmp_path: Path) -> None:
+async def test_a_person_writes_first(home: Home) -> None:
     """A session may begin with a person."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.human_message("s1", "Hello!", id="p1")
         await host.drained()
     assert wire.texts == ["Hello!"]
 
 
-async def test_a_pending_question_is_taken_up_again(tmp_path: Path) -> None:
+async def test_a_pending_question_is_taken_up_again(home: Home) -> None:
     """On release, a question that was open is put again with the customer's next message (T-17.6)."""
     wire = Wire()
-    async with hosted(asking(), tmp_path, channel=wire) as host:
+    async with hosted(asking(), home, channel=wire) as host:
         await host.ask("s1", Message("hello", id="m1"))
         await host.drained()
         await host.hold("s1")
@@ -164,7 +163,7 @@ async def test_a_pending_question_is_taken_up_again(tmp_path: Path) -> None:
     assert wire.texts == ["re: hello", "re: I am back"]
 
 
-async def test_a_flow_hands_over(tmp_path: Path) -> None:
+async def test_a_flow_hands_over(home: Home) -> None:
     """After `hand_over` the turn's own words still go out, and from then on the assistant is silent."""
     wire = Wire()
     human = Flow(
@@ -172,7 +171,7 @@ async def test_a_flow_hands_over(tmp_path: Path) -> None:
         steps=[Do("give", hand_over, {"reason": "asked for a person"}), Say("moment", "I will get someone.")],
     )  # fmt: skip
     agent = Agent[Any](name="Ana", model=Echo(), flows=[human], actions=[hand_over], idle="silent")
-    async with hosted(agent, tmp_path, channel=wire) as host:
+    async with hosted(agent, home, channel=wire) as host:
         await host.receive("s1", Start("human", key="k"))
         await host.drained()
         look = await host.look("s1")
@@ -193,14 +192,14 @@ async def test_nobody_takes_over_without_a_host() -> None:
     assert result.outcomes[0].detail == "no host plays this turn, so nobody can take over"
 
 
-async def test_a_once_flow_under_a_closed_gate(tmp_path: Path) -> None:
+async def test_a_once_flow_under_a_closed_gate(home: Home) -> None:
     """A closed gate spends a `once` start (T-17.7); a trigger with `silenced: false` keeps it for later."""
     wire = Wire()
     spent = Flow("spent", on=[OnAnyMessage()], steps=[Say("a", "spent")])
     kept = Flow("kept", on=[OnAnyMessage(if_={"silenced": False})], steps=[Say("a", "kept")])
     for name, flow in (("spent", spent), ("kept", kept)):
         agent = Agent[Any](name=name, model=Echo(), flows=[flow], idle="silent")
-        async with hosted(agent, tmp_path, channel=wire) as host:
+        async with hosted(agent, home, channel=wire) as host:
             await host.hold("s1")
             await host.ask("s1", Message("hello", id="m1"))
             await host.release("s1")
@@ -209,22 +208,22 @@ async def test_a_once_flow_under_a_closed_gate(tmp_path: Path) -> None:
     assert wire.texts == ["kept"]
 
 
-async def test_a_judged_message_under_a_closed_gate(tmp_path: Path) -> None:
+async def test_a_judged_message_under_a_closed_gate(home: Home) -> None:
     """With `understand`, what the customer writes to a person is still read (T-17.1)."""
     model = Echo()
     flow = Flow("book", on=[OnMessage("books")], steps=[Prompt("p", "p")])
     other = Flow("other", on=[OnMessage("other")], steps=[Prompt("p", "p")])
-    async with hosted(echo(model, flows=[flow, other]), tmp_path) as host:
+    async with hosted(echo(model, flows=[flow, other]), home) as host:
         await host.hold("s1", understand=True)
         await host.ask("s1", Message("hello", id="m1"))
     assert [request.schema_name for request in model.asked] == ["understand"]
 
 
-async def test_holds_survive_a_restart(tmp_path: Path) -> None:
+async def test_holds_survive_a_restart(home: Home) -> None:
     """The gate is in the ledger."""
     wire, clock = Wire(), Clock()
-    async with hosted(echo(clock=clock), tmp_path) as host:
+    async with hosted(echo(clock=clock), home) as host:
         await host.hold("s1", "Bo")
-    async with hosted(echo(clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(echo(clock=clock), home, channel=wire) as host:
         assert await host.ask("s1", Message("hello", id="m1")) == ()
     assert wire.texts == []

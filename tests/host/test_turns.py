@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ from falai.host import Host, SetAsideError, Settings
 from falai.host.ledger.port import Arrival, Limits, Place
 from falai.host.ledger.taking import take_in
 from falai.testing import Clock, ScriptedModel
-from host.stage import JUDGED, SMALL, Echo, Wire, echo, hosted, until
+from host.stage import JUDGED, SMALL, Echo, Home, Wire, echo, hosted, until
 
 
 class Seen:
@@ -70,7 +69,7 @@ class LosesOnce(Host[Any]):
             await self.release("s1")
 
 
-async def test_a_repetition_makes_the_same_choices(tmp_path: Path) -> None:
+async def test_a_repetition_makes_the_same_choices(home: Home) -> None:
     """A turn that acted and was lost is played again with the model's first answer, not with a new one."""
     seen, wire = Seen(), Wire()
     model = ScriptedModel(
@@ -79,7 +78,7 @@ async def test_a_repetition_makes_the_same_choices(tmp_path: Path) -> None:
             "speak": [{"message": "first words"}, {"message": "second words"}],
         }
     )
-    async with hosted(booking(model, seen), tmp_path, channel=wire, kind=LosesOnce) as host:
+    async with hosted(booking(model, seen), home, channel=wire, kind=LosesOnce) as host:
         await host.receive("s1", Message("book me a haircut", id="m1"))
         await host.drained()
         look = await host.look("s1")
@@ -91,7 +90,7 @@ async def test_a_repetition_makes_the_same_choices(tmp_path: Path) -> None:
     assert [row.text for row in look.transcript] == ["second words", "book me a haircut"]
 
 
-async def test_a_repetition_after_a_restart_makes_the_same_choices(tmp_path: Path) -> None:
+async def test_a_repetition_after_a_restart_makes_the_same_choices(home: Home) -> None:
     """The journal outlives the process: the action that ran before the end runs again with the same words."""
     seen, wire = Seen(), Wire()
     first = ScriptedModel({"understand": [{"flows": {"book": 90}, "fields": {"what": "a haircut"}}]})
@@ -102,27 +101,27 @@ async def test_a_repetition_after_a_restart_makes_the_same_choices(tmp_path: Pat
                 await asyncio.Event().wait()
 
     settings = Settings(grace="0s")
-    async with hosted(booking(first, seen), tmp_path, channel=wire, kind=Ends, settings=settings) as host:
+    async with hosted(booking(first, seen), home, channel=wire, kind=Ends, settings=settings) as host:
         await host.receive("s1", Message("book me a haircut", id="m1"))
         await until(lambda: bool(seen.calls))
     second = ScriptedModel({"speak": [{"message": "It is booked."}]})
-    async with hosted(booking(second, seen), tmp_path, channel=wire) as host:
+    async with hosted(booking(second, seen), home, channel=wire) as host:
         await host.drained()
     assert seen.calls == [("book#m1:book:1", "a haircut")] * 2
     assert wire.texts == ["It is booked."]
 
 
-async def test_the_reply_of_a_lost_turn_is_never_sent(tmp_path: Path) -> None:
+async def test_the_reply_of_a_lost_turn_is_never_sent(home: Home) -> None:
     """A turn that loses sends nothing; the one that is played instead makes a reply of its own."""
     wire, model = Wire(), ScriptedModel({"speak": [{"message": "lost"}, {"message": "kept"}]})
-    async with hosted(echo(model), tmp_path, channel=wire, kind=LosesOnce) as host:
+    async with hosted(echo(model), home, channel=wire, kind=LosesOnce) as host:
         said = await host.ask("s1", Message("hello", id="m1"))
         await host.drained()
     assert [message.text for message in said] == ["kept"]
     assert wire.texts == ["kept"]
 
 
-async def test_the_speaking_call_fails_after_an_action(tmp_path: Path) -> None:
+async def test_the_speaking_call_fails_after_an_action(home: Home) -> None:
     """The action ran once, the reply follows when the provider is back (T-15.14)."""
     seen, wire, clock = Seen(), Wire(), Clock()
     model = ScriptedModel(
@@ -131,7 +130,7 @@ async def test_the_speaking_call_fails_after_an_action(tmp_path: Path) -> None:
             "speak": [ProviderError("down", kind="overload"), {"message": "It is booked."}],
         }
     )
-    async with hosted(booking(model, seen, clock=clock), tmp_path, channel=wire) as host:
+    async with hosted(booking(model, seen, clock=clock), home, channel=wire) as host:
         await host.receive("s1", Message("book me a haircut", id="m1"))
         await host.drained()
         assert (wire.texts, len(seen.calls)) == ([], 1)
@@ -140,7 +139,7 @@ async def test_the_speaking_call_fails_after_an_action(tmp_path: Path) -> None:
     assert (wire.texts, len(seen.calls)) == (["It is booked."], 1)
 
 
-async def test_a_step_is_renamed_while_a_session_waits_in_it(tmp_path: Path) -> None:
+async def test_a_step_is_renamed_while_a_session_waits_in_it(home: Home) -> None:
     """After a deployment that renamed the step, the session goes on and says so in its log; nothing is lost."""
     wire, clock = Wire(), Clock()
     fields = {"name": Field(str, ask="Name?")}
@@ -149,10 +148,10 @@ async def test_a_step_is_renamed_while_a_session_waits_in_it(tmp_path: Path) -> 
         flow = Flow("lead", on=[OnAnyMessage(repeat="always")], steps=[Collect(step, ["name"])])
         return Agent(name="Ana", model=Echo(), clock=clock, fields=fields, flows=[flow])
 
-    async with hosted(agent("ask"), tmp_path, channel=wire) as host:
+    async with hosted(agent("ask"), home, channel=wire) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await host.drained()
-    async with hosted(agent("ask_name"), tmp_path, channel=wire) as host:
+    async with hosted(agent("ask_name"), home, channel=wire) as host:
         await host.receive("s1", Message("Bo", id="m2"))
         await host.drained()
         assert await host.dead() == ()
@@ -162,7 +161,7 @@ async def test_a_step_is_renamed_while_a_session_waits_in_it(tmp_path: Path) -> 
     assert wire.texts == ["re: hello", "re: Bo"]
 
 
-async def test_an_input_that_fails_is_tried_again_and_then_set_aside(tmp_path: Path) -> None:
+async def test_an_input_that_fails_is_tried_again_and_then_set_aside(home: Home) -> None:
     """The session waits behind it in order; when it is set aside, visibly, the session goes on."""
     clock, wire = Clock(), Wire()
 
@@ -172,7 +171,7 @@ async def test_an_input_that_fails_is_tried_again_and_then_set_aside(tmp_path: P
 
     model = Echo(poison)
     agent = echo(model, clock=clock, flows=JUDGED)
-    async with hosted(agent, tmp_path, channel=wire, settings=Settings(**SMALL)) as host:  # type: ignore[arg-type]
+    async with hosted(agent, home, channel=wire, settings=Settings(**SMALL)) as host:  # type: ignore[arg-type]
         await host.receive("s1", Message("poison", id="m1"))
         await host.receive("s1", Message("fine", id="m2"))
         for pause in ("0s", "1s", "2s"):
@@ -193,14 +192,14 @@ async def test_an_input_that_fails_is_tried_again_and_then_set_aside(tmp_path: P
         assert not await host.retry(row)
 
 
-async def test_what_was_set_aside_may_be_dropped(tmp_path: Path) -> None:
+async def test_what_was_set_aside_may_be_dropped(home: Home) -> None:
     """A dropped input is gone for good, also when it is delivered again."""
 
     async def fail(_: object) -> None:
         raise RuntimeError("no")
 
     settings = Settings(retries=())
-    async with hosted(echo(Echo(fail), flows=JUDGED), tmp_path, settings=settings) as host:
+    async with hosted(echo(Echo(fail), flows=JUDGED), home, settings=settings) as host:
         with pytest.raises(SetAsideError, match="ProviderError: no"):
             await host.ask("s1", Message("hello", id="m1"))
         [row] = await host.dead()
@@ -211,7 +210,7 @@ async def test_what_was_set_aside_may_be_dropped(tmp_path: Path) -> None:
         assert await host.ask("s1", Message("hello", id="m1")) == ()
 
 
-async def test_a_provider_that_is_down_is_no_fault_of_the_input(tmp_path: Path) -> None:
+async def test_a_provider_that_is_down_is_no_fault_of_the_input(home: Home) -> None:
     """While the provider is down the input waits on at the last pause, and is answered when it is back."""
     clock, wire, down = Clock(), Wire(), True
 
@@ -220,7 +219,7 @@ async def test_a_provider_that_is_down_is_no_fault_of_the_input(tmp_path: Path) 
             raise ProviderError("down", kind="overload")
 
     settings = Settings(**SMALL, outage="1h")  # type: ignore[arg-type]
-    async with hosted(echo(Echo(maybe), clock=clock, flows=JUDGED), tmp_path, channel=wire, settings=settings) as host:
+    async with hosted(echo(Echo(maybe), clock=clock, flows=JUDGED), home, channel=wire, settings=settings) as host:
         await host.receive("s1", Message("hello", id="m1"))
         for _ in range(10):
             await host.drained()
@@ -240,7 +239,7 @@ async def test_a_provider_that_is_down_is_no_fault_of_the_input(tmp_path: Path) 
     assert row.key == "message:m2"
 
 
-async def test_a_turn_that_hangs_is_given_up(tmp_path: Path) -> None:
+async def test_a_turn_that_hangs_is_given_up(home: Home) -> None:
     """A turn that takes longer than its limit is tried again; the session is not stuck."""
     wire, hangs = Wire(), True
 
@@ -251,18 +250,18 @@ async def test_a_turn_that_hangs_is_given_up(tmp_path: Path) -> None:
             await asyncio.Event().wait()
 
     settings = Settings(turn_limit="0.05s", retries=("0.01s",))
-    async with hosted(echo(Echo(hang)), tmp_path, channel=wire, settings=settings) as host:
+    async with hosted(echo(Echo(hang)), home, channel=wire, settings=settings) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await until(lambda: wire.texts == ["re: hello"])
 
 
-async def test_a_function_of_the_host_that_raises_is_a_failure_of_the_input(tmp_path: Path) -> None:
+async def test_a_function_of_the_host_that_raises_is_a_failure_of_the_input(home: Home) -> None:
     """What `context` raises is told among the dead; nothing of the turn has happened."""
 
     def context(_: object) -> Any:
         raise LookupError("no such customer")
 
-    async with hosted(echo(), tmp_path, context=context, settings=Settings(retries=())) as host:
+    async with hosted(echo(), home, context=context, settings=Settings(retries=())) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await host.drained()
         [row] = await host.dead()
@@ -272,7 +271,7 @@ async def test_a_function_of_the_host_that_raises_is_a_failure_of_the_input(tmp_
     assert (look.session, look.transcript) == (None, ())
 
 
-async def test_the_functions_say_what_a_turn_is_given(tmp_path: Path) -> None:
+async def test_the_functions_say_what_a_turn_is_given(home: Home) -> None:
     """Context, history and gate, sync or async, are asked before each turn, with what is known of it."""
     turnings: list[Any] = []
 
@@ -285,19 +284,19 @@ async def test_the_functions_say_what_a_turn_is_given(tmp_path: Path) -> None:
     agent = echo(model, flows=[told])
     history = [{"role": "user", "content": "long ago"}]
     wire = Wire()
-    async with hosted(agent, tmp_path, channel=wire, context=context, history=lambda _: history) as host:
+    async with hosted(agent, home, channel=wire, context=context, history=lambda _: history) as host:
         await host.receive("s1", Message("hello", id="m1"), customer="c1", tenant="shop")
         await host.drained()
     assert [(t.customer, t.session_id, t.tenant, t.input.text) for t in turnings] == [("c1", "s1", "shop", "hello")]
     assert [item["content"] for item in model.asked[-1].history] == ["long ago"]
-    async with hosted(echo(Echo()), tmp_path, channel=wire, gate=lambda _: "closed on Mondays") as host:
+    async with hosted(echo(Echo()), home, channel=wire, gate=lambda _: "closed on Mondays") as host:
         assert await host.ask("s2", Message("hello", id="m1")) == ()
 
 
-async def test_the_transcript_is_the_history(tmp_path: Path) -> None:
+async def test_the_transcript_is_the_history(home: Home) -> None:
     """Each turn reads what was said before it, not its own message, and no more than the setting says."""
     model = Echo()
-    async with hosted(echo(model), tmp_path, settings=Settings(history=3)) as host:
+    async with hosted(echo(model), home, settings=Settings(history=3)) as host:
         for n in range(4):
             await host.ask("s1", Message(f"{n}", id=f"m{n}"))
     assert [[item["content"] for item in request.history] for request in model.asked] == [
@@ -305,7 +304,7 @@ async def test_the_transcript_is_the_history(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-async def test_one_run_for_all_sessions_of_a_customer(tmp_path: Path) -> None:
+async def test_one_run_for_all_sessions_of_a_customer(home: Home) -> None:
     """A flow that is anchored to the customer starts once, however many sessions start it at the same time."""
     started: list[str] = []
 
@@ -316,7 +315,7 @@ async def test_one_run_for_all_sessions_of_a_customer(tmp_path: Path) -> None:
     flow = Flow("welcome", anchor="customer", on=[OnAnyMessage()], steps=[Do("note", note), Say("hi", "Welcome.")])
     agent = Agent[Any](name="Ana", model=Echo(), flows=[flow], actions=[note], idle="silent")
     wire = Wire()
-    async with hosted(agent, tmp_path, channel=wire) as host:
+    async with hosted(agent, home, channel=wire) as host:
         for n in range(8):
             await host.receive(f"s{n}", Message("hello", id="m1"), customer="c1")
         await host.drained()
@@ -325,22 +324,22 @@ async def test_one_run_for_all_sessions_of_a_customer(tmp_path: Path) -> None:
     assert wire.texts == ["Welcome.", "Welcome."]
 
 
-async def test_anchors_of_ones_own(tmp_path: Path) -> None:
+async def test_anchors_of_ones_own(home: Home) -> None:
     """`anchors` says what flows are keyed to; sessions of no common customer share a claim all the same."""
     flow = Flow("deal", anchor="deal", on=[OnAnyMessage()], steps=[Say("hi", "About your deal.")])
     agent = Agent[Any](name="Ana", model=Echo(), flows=[flow], idle="silent")
     wire = Wire()
-    async with hosted(agent, tmp_path, channel=wire, anchors=lambda _: {"deal": Anchor("d1")}) as host:
+    async with hosted(agent, home, channel=wire, anchors=lambda _: {"deal": Anchor("d1")}) as host:
         await asyncio.gather(*(host.receive(f"s{n}", Message("hello", id="m1")) for n in range(5)))
         await host.drained()
     assert wire.texts == ["About your deal."]
 
 
-async def test_a_burst_is_one_turn(tmp_path: Path) -> None:
+async def test_a_burst_is_one_turn(home: Home) -> None:
     """Messages within the pause are played as one, under the first one's id; none of them starts a turn again."""
     clock, wire, model = Clock(), Wire(), Echo()
     settings = Settings(burst="2s")
-    async with hosted(echo(model, clock=clock), tmp_path, channel=wire, settings=settings) as host:
+    async with hosted(echo(model, clock=clock), home, channel=wire, settings=settings) as host:
         await host.receive("s1", Message("a haircut", id="m1"))
         clock.advance("1s")
         await host.receive("s1", Message("please", id="m2"))
@@ -360,21 +359,22 @@ async def test_a_burst_is_one_turn(tmp_path: Path) -> None:
     assert [row.text for row in look.transcript] == ["re: a haircut\nplease", "please", "a haircut"]
 
 
-async def test_those_who_ask_for_parts_of_a_burst_have_the_same_answer(tmp_path: Path) -> None:
+async def test_those_who_ask_for_parts_of_a_burst_have_the_same_answer(home: Home) -> None:
     """`ask` waits for the turn of its message, also where that is part of a burst."""
-    async with hosted(echo(), tmp_path, settings=Settings(burst="0.05s")) as host:
+    async with hosted(echo(), home, settings=Settings(burst="0.05s")) as host:
         answers = await asyncio.gather(*(host.ask("s1", Message(f"{n}", id=f"m{n}")) for n in range(3)))
-    assert [[message.text for message in said] for said in answers] == [["re: 0\n1\n2"]] * 3
+    assert answers[0] == answers[1] == answers[2]
+    assert sorted(answers[0][0].text.removeprefix("re: ").split("\n")) == ["0", "1", "2"]
 
 
-async def test_who_asks_too_long_is_told_so(tmp_path: Path) -> None:
+async def test_who_asks_too_long_is_told_so(home: Home) -> None:
     """`ask` gives up after its time; the message is played all the same."""
     wire, gate = Wire(), asyncio.Event()
 
     async def wait(_: object) -> None:
         await gate.wait()
 
-    async with hosted(echo(Echo(wait)), tmp_path, channel=wire) as host:
+    async with hosted(echo(Echo(wait)), home, channel=wire) as host:
         with pytest.raises(TimeoutError):
             await host.ask("s1", Message("hello", id="m1"), timeout=0.05)
         again = asyncio.create_task(host.ask("s1", Message("hello", id="m1")))  # still waiting: the same turn
@@ -385,26 +385,26 @@ async def test_who_asks_too_long_is_told_so(tmp_path: Path) -> None:
     assert wire.texts == ["re: hello"]
 
 
-async def test_who_asks_a_host_that_ends(tmp_path: Path) -> None:
+async def test_who_asks_a_host_that_ends(home: Home) -> None:
     """They are told so at once; the input is played when the host runs again."""
 
     async def wait(_: object) -> None:
         await asyncio.Event().wait()
 
     model, wire = Echo(wait), Wire()
-    async with hosted(echo(model), tmp_path, settings=Settings(grace="0s")) as host:
+    async with hosted(echo(model), home, settings=Settings(grace="0s")) as host:
         asked = asyncio.create_task(host.ask("s1", Message("hello", id="m1")))
         await until(lambda: len(model.asked) == 1)
     with pytest.raises(RuntimeError, match="the host has ended"):
         await asked
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         await host.drained()
     assert wire.texts == ["re: hello"]
 
 
-async def test_a_damaged_session_is_told_of(tmp_path: Path) -> None:
+async def test_a_damaged_session_is_told_of(home: Home) -> None:
     """A row that is no session is never replaced by a fresh one: its inputs are set aside."""
-    async with hosted(echo(), tmp_path, settings=Settings(retries=())) as host:
+    async with hosted(echo(), home, settings=Settings(retries=())) as host:
         await host.ask("s1", Message("hello", id="m1"))
         from falai.host.ledger.port import Statement
 
@@ -419,7 +419,7 @@ async def test_a_damaged_session_is_told_of(tmp_path: Path) -> None:
     assert "InvalidSessionError" in row.error
 
 
-async def test_the_ledger_fails_and_nothing_is_lost(tmp_path: Path) -> None:
+async def test_the_ledger_fails_and_nothing_is_lost(home: Home) -> None:
     """A disk that is full is no fault of an input: it is played when there is room again."""
     wire, full = Wire(), True
 
@@ -428,7 +428,7 @@ async def test_the_ledger_fails_and_nothing_is_lost(tmp_path: Path) -> None:
             if name == "played" and full:
                 raise OSError("no space left on device")
 
-    async with hosted(echo(), tmp_path, channel=wire, kind=Full, settings=Settings(retries=())) as host:
+    async with hosted(echo(), home, channel=wire, kind=Full, settings=Settings(retries=())) as host:
         await host.receive("s1", Message("hello", id="m1"))
         await asyncio.sleep(0.1)
         assert await host.dead() == ()
@@ -436,10 +436,10 @@ async def test_the_ledger_fails_and_nothing_is_lost(tmp_path: Path) -> None:
         await until(lambda: wire.texts == ["re: hello"])
 
 
-async def test_places_are_built_from_three_texts(tmp_path: Path) -> None:
+async def test_places_are_built_from_three_texts(home: Home) -> None:
     """Rows that another program takes in, by the same works, are played when the host looks."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         place = Place("default", "Ana", "s1")
         arrival = Arrival("message:m1", "message", '{"text":"hello","id":"m1"}')
         now = host._setup.now_ms()
@@ -449,10 +449,10 @@ async def test_places_are_built_from_three_texts(tmp_path: Path) -> None:
     assert wire.texts == ["re: hello"]
 
 
-async def test_a_start_of_a_flow(tmp_path: Path) -> None:
+async def test_a_start_of_a_flow(home: Home) -> None:
     """A start is played once per key."""
     wire = Wire()
-    async with hosted(echo(), tmp_path, channel=wire) as host:
+    async with hosted(echo(), home, channel=wire) as host:
         for _ in range(2):
             await host.receive("s1", Start("answer", key="campaign-1"))
         await host.drained()
