@@ -182,6 +182,15 @@ async def test_only_allowed_flows_are_candidates() -> None:
     assert used(one.core.model) == ["speak"]  # type: ignore[arg-type]  # a scripted one
 
 
+async def test_directives_and_branches_reach_every_flow() -> None:
+    """Who is allowed is a matter of routing alone; with nobody allowed the agent answers by itself (D-29)."""
+    away = talk("a", prepare=lambda *_: Directive(go_to="refund"))
+    one = agent(model("Refund", "Idle"), flows=[flow(away, id="visit"), TWO[1]])
+    response = await one.respond("Hi", allowed_flows=["visit"], session_id="x")
+    assert (response.message, response.session.current_flow) == ("Refund", "refund")
+    assert (await one.respond("Hi", allowed_flows=[], session_id="y")).session.current_flow is None
+
+
 async def test_unknown_allowed_flows_are_refused_by_name() -> None:
     """With the flows there are; nothing has happened."""
     one = agent(model(), flows=TWO)
