@@ -25,6 +25,14 @@ async def streamed(agent: ClassicAgent, message: str = "Hi", **given: Any) -> li
     return [chunk async for chunk in agent.respond_stream(message, **given)]
 
 
+async def test_stream_is_the_short_form() -> None:
+    """`respond_stream` on the default session (D-35)."""
+    one = agent(model("a", "b"))
+    first = await one.chat("1")
+    last = [chunk async for chunk in one.stream("2")][-1]
+    assert (last.message, last.session and last.session.id) == ("b", first.session.id)
+
+
 def in_pieces(*pieces: str) -> Pieces:
     return Pieces(['{"message":"', *pieces, '"}'])
 

@@ -109,8 +109,6 @@ class Loop:
 
     async def _finished(self, work: _Work, state: TurnState, opened: Opened, result: TurnResult) -> AgentResponse:
         """What a turn leaves behind: the history, the session, the context; a repeated message leaves nothing."""
-        if state.wrong is not None:
-            raise state.wrong
         if not result.changed:
             return AgentResponse(message="", session=opened.session, turn=result)
         state.phase = "completion"
