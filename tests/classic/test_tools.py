@@ -279,6 +279,16 @@ async def test_a_tool_of_the_core_is_a_tool() -> None:
     assert (found, refused["success"], response.session.data) == ("X", False, {"name": "x"})
 
 
+def test_a_function_that_can_be_no_tool_is_refused_with_the_agent() -> None:
+    """By the core's own words."""
+
+    def bad(ctx: Any, *things: str) -> None:
+        """Takes what no model can name."""
+
+    with pytest.raises(FlowConfigurationError, match='tool "bad"'):
+        agent(model(), tools=[bad])
+
+
 async def test_a_tool_may_be_a_hook() -> None:
     """By itself or by its id; it runs without arguments, and its directives count (D-80)."""
     tools = [made(lambda *_: {"directive": {"reply": "From a tool."}, "dataUpdate": {"name": "Ana"}})]
