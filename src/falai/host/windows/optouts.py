@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from unicodedata import category, normalize
 
 from falai.session.jsontext import show
@@ -18,8 +19,8 @@ def is_opt_out(text: str, words: Iterable[str]) -> bool:
 
     Case, accents, punctuation and spaces do not count.
     """
-    folded = _folded(text)
-    return bool(folded) and any(folded == _folded(word) for word in words)
+    wanted = _wanted(tuple(words))
+    return bool(wanted) and _folded(text) in wanted
 
 
 def check_opt_outs(words: Iterable[str]) -> None:
@@ -27,6 +28,12 @@ def check_opt_outs(words: Iterable[str]) -> None:
     for word in words:
         if not _folded(word):
             raise ValueError(f"the opt-out word {show(word)} has neither letter nor digit: no message would be it")
+
+
+@lru_cache(maxsize=64)
+def _wanted(words: tuple[str, ...]) -> frozenset[str]:
+    """Folded once, since every message is compared with them."""
+    return frozenset(filter(None, map(_folded, words)))
 
 
 def _folded(text: str) -> str:
