@@ -139,12 +139,13 @@ async def _gate(setup: Setup, job: Job, turning: Turning) -> tuple[Silenced | La
 
 def _decision(setup: Setup, job: Job, turning: Turning) -> object:
     channel = setup.channel(job.channel)
+    channel_ms = None if channel is None else channel.window_ms
     return decide(
         job.inputs[0].kind,
         turning.now,
         windows=setup.settings.windows,
-        last_user_at=_last_user_at(turning),
-        channel_ms=None if channel is None else channel.window_ms,
+        last_user_at=None if channel_ms is None else _last_user_at(turning),
+        channel_ms=channel_ms,
         opted_out=job.opted_out,
     )
 
