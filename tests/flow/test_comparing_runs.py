@@ -74,11 +74,19 @@ def _edited(dice: Dice, options: dict[str, Any]) -> dict[str, Any]:
             case "while":
                 flow["while"] = {"known": [dice.pick(list(options["fields"]))]}
             case "move" if step:
-                flow["steps"].remove(step)
-                flow["steps"].insert(dice.number(0, len(flow["steps"])), step)
+                _move(dice, flow["steps"], step)
             case _:
                 pass
     return options
+
+
+def _move(dice: Dice, steps: list[dict[str, Any]], step: dict[str, Any]) -> None:
+    """Puts the step elsewhere; a condition that leads back then has to say what else."""
+    steps.remove(step)
+    steps.insert(dice.number(0, len(steps)), step)
+    for one in steps:
+        if "if" in one:
+            one.setdefault("else", "end")
 
 
 def _alone(session: Session, run: Run) -> Session:
