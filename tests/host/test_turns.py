@@ -14,10 +14,12 @@ from falai import (
     Anchor,
     Collect,
     Do,
+    Event,
     Field,
     Flow,
     Message,
     OnAnyMessage,
+    OnEvent,
     OnMessage,
     Prompt,
     ProviderError,
@@ -255,6 +257,18 @@ async def test_a_turn_that_hangs_is_given_up(home: Home) -> None:
         await until(lambda: wire.texts == ["re: hello"])
 
 
+async def test_a_turn_that_hangs_says_so(home: Home) -> None:
+    """What is set aside for its length names the limit."""
+
+    async def hang(_: object) -> None:
+        await asyncio.Event().wait()
+
+    settings = Settings(turn_limit="0.05s", retries=())
+    async with hosted(echo(Echo(hang)), home, settings=settings) as host:
+        with pytest.raises(SetAsideError, match=r"the turn took longer than 0\.05s"):
+            await host.ask("s1", Message("hello", id="m1"))
+
+
 async def test_a_function_of_the_host_that_raises_is_a_failure_of_the_input(home: Home) -> None:
     """What `context` raises is told among the dead; nothing of the turn has happened."""
 
@@ -333,6 +347,26 @@ async def test_anchors_of_ones_own(home: Home) -> None:
         await asyncio.gather(*(host.receive(f"s{n}", Message("hello", id="m1")) for n in range(5)))
         await host.drained()
     assert wire.texts == ["About your deal."]
+
+
+async def test_what_other_sessions_hold_is_learned(home: Home) -> None:
+    """A turn whose flows are claimed by sessions of nobody it knows loses, learns of all of them, and ends."""
+    flows = [
+        Flow(name, anchor=name, on=[OnEvent("go", repeat="once")], steps=[Say("hi", f"About {name}.")])
+        for name in ("deal", "offer")
+    ]
+    agent = Agent[Any](name="Ana", model=Echo(), flows=flows, events={"go": {}}, idle="silent")
+    keys = {"s1": {"deal": Anchor("d1")}, "s2": {"offer": Anchor("o1")}}
+    both = {"deal": Anchor("d1"), "offer": Anchor("o1")}
+    wire = Wire()
+    async with hosted(agent, home, channel=wire, anchors=lambda t: keys.get(t.session_id, both)) as host:
+        for session in ("s1", "s2", "s3"):
+            await host.receive(session, Event("go", key="k"))
+            await host.drained()
+        look = await host.look("s3")
+    assert (len(wire.said("s1")), len(wire.said("s2")), wire.said("s3")) == (2, 2, [])
+    assert look is not None
+    assert look.log[0].log.count("already-claimed") == 2
 
 
 async def test_a_burst_is_one_turn(home: Home) -> None:

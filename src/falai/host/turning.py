@@ -71,23 +71,26 @@ class Turns:
                 return False
             await setup.checkpoint("taken")
             try:
-                elsewhere, more = await self._play(job, elsewhere)
+                committed, more = await self._play(job, elsewhere)
             except _GoneError:
                 return True
-            if elsewhere.conflict is None:
+            if committed.conflict is None:
                 return more
-            extra = line("turn.lost", session=place.session, conflict=elsewhere.conflict)
-            _LOG.info("a turn lost to another writer (%s), and is played again", elsewhere.conflict, extra=extra)
+            elsewhere = _both(elsewhere, committed)
+            extra = line("turn.lost", session=place.session, conflict=committed.conflict)
+            _LOG.info("a turn lost to another writer (%s), and is played again", committed.conflict, extra=extra)
 
     async def _play(self, job: Job, elsewhere: Committed) -> tuple[Committed, bool]:
+        limit = asyncio.timeout(parse_duration(self._setup.settings.turn_limit) / 1000)
         try:
-            async with asyncio.timeout(parse_duration(self._setup.settings.turn_limit) / 1000):
+            async with limit:
                 prepared = await prepare(self._setup, job, elsewhere)
                 ended = prepared if isinstance(prepared, Later) else await self._done(job, prepared)
         except _GoneError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the input is still there
-            await self._failed(job, error)
+            late = TimeoutError(f"the turn took longer than {self._setup.settings.turn_limit} (turn_limit)")
+            await self._failed(job, late if limit.expired() else error)
             return Committed(), True
         if isinstance(ended, Later):
             return await self._put_off(job, ended)
@@ -159,6 +162,11 @@ class Turns:
         else:
             await self._setup.ledger.run(try_later(job, why, now + pause))
             self._signals.due("input", now + pause)
+
+
+def _both(one: Committed, other: Committed) -> Committed:
+    """What two lost tries learned of other sessions: a third must know both, or it would lose to the first again."""
+    return Committed(held={**one.held, **other.held}, active=(*one.active, *other.active))
 
 
 def _tell_failed(job: Job, error: Exception, pause: int | None) -> None:
