@@ -83,6 +83,7 @@ class Engine:
             now = self._setup.now_ms()
             if not await self._setup.ledger.run(self._any_left(now)):
                 return
+            self._refill_all()
             await asyncio.sleep(0)
 
     async def sweep(self) -> None:
@@ -144,6 +145,11 @@ class Engine:
                 self._soonest[what] = None
                 lane.refill()
 
+    def _refill_all(self) -> None:
+        """What was told of and is not yet done, for whatever reason, is found again."""
+        self.turns.refill()
+        self.deliveries.refill()
+
     def _due(self, now: int, room: int) -> Work[_Due]:
         """Due timers become inputs, no more of them than find room: a storm would hold up those who write."""
         name, late = self._setup.name, parse_duration(self._setup.settings.max_late)
@@ -174,6 +180,7 @@ class Engine:
     async def _sweep_each_minute(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_EACH_S)
+            self._refill_all()
             try:
                 await self.sweep()
             except Exception as error:  # noqa: BLE001  # another minute will do

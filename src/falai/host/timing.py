@@ -1,7 +1,8 @@
 """Due times: sleeps until the next one, wherever it is kept, and looks there when it has come.
 
 The clock may be a test's, may jump, and may stand still: it is read at least each 100 ms, which costs
-nothing; the ledger is asked only when something is due.
+nothing; the ledger is asked only when something is due, or the clock was set back: what was due is due
+later then.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Alarm:
         self._now_ms = now_ms
         self._look = look
         self._next: int | None = None
+        self._seen = now_ms()
         self._sooner = asyncio.Event()
 
     def note(self, at_ms: int | None) -> None:
@@ -58,4 +60,8 @@ class Alarm:
                 continue
 
     def _left_s(self) -> float:
-        return _TICK_S if self._next is None else (self._next - self._now_ms()) / 1000
+        now, seen = self._now_ms(), self._seen
+        self._seen = now
+        if now < seen:
+            return 0.0
+        return _TICK_S if self._next is None else (self._next - now) / 1000
