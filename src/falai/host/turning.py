@@ -110,7 +110,7 @@ class Turns:
             channel=self._setup.channel(job.channel),
             heard=prepared.heard,
             template=prepared.template,
-            hold=reasons[-1] if reasons else None,
+            hold=reasons[-1] if reasons and job.gate.reason is None else None,  # a person's gate stays as it is
             opt_out=prepared.opts == "out",
         )
         return Ended(done, prepared, result.messages)
