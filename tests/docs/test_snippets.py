@@ -30,7 +30,7 @@ def _compiled(page: Path, text: str, start: int) -> CodeType:
     # Empty lines in front, so that a traceback names the line of the page.
     line = text.count("\n", 0, start)
     source = "\n" * line + text[start : text.index("\n```", start)]
-    return compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    return compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
