@@ -73,8 +73,8 @@ class Lane:
         self._begun = 0
         self._unseen = True
         self._looking = False
-        self._stopped = False
-        self._changed = asyncio.Event()
+        self._open = False
+        self._wanted = asyncio.Event()
         self._quiet = asyncio.Event()
 
     @property
@@ -99,22 +99,20 @@ class Lane:
             queue[place] = None
         else:
             self._unseen = True
-        self._touch()
+        self._go_on()
 
     def refill(self) -> None:
         self._unseen = True
-        self._touch()
+        self._go_on()
 
     async def run(self) -> None:
-        self._touch()
+        self._open = True
+        self._go_on()
         while True:
-            await self._changed.wait()
-            self._changed.clear()
-            if self._unseen and len(self._calm) < self._room // 2:
-                await self._look_again()
-            while (self._urgent or self._calm) and len(self._running) < self._at_once and not self._stopped:
-                self._begin()
-            self._tell()
+            await self._wanted.wait()
+            self._wanted.clear()
+            await self._look_again()
+            self._go_on()
 
     async def idle(self) -> None:
         while not self._is_idle():
@@ -122,12 +120,22 @@ class Lane:
             await self._quiet.wait()
 
     async def stop(self, grace_s: float) -> None:
-        self._stopped = True
+        self._open = False
         if tasks := list(self._running.values()):
             await asyncio.wait(tasks, timeout=grace_s)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begins what there is room for, and has what is unseen looked for when the queue is half empty."""
+        while (self._urgent or self._calm) and len(self._running) < self._at_once and self._open:
+            self._begin()
+        if self._unseen and not self._looking and len(self._calm) < self._room // 2:
+            self._wanted.set()
+        if self._is_idle():
+            self._quiet.set()
 
     def _begin(self) -> None:
         self._begun += 1
@@ -147,14 +155,16 @@ class Lane:
         finally:
             del self._running[place]
             again = self._again.pop(place, None)
-            self._touch()
         if more or again is not None:
             self.ready(place, urgent=(more and urgent) or bool(again))
+        else:
+            self._go_on()
 
     async def _look_again(self) -> None:
         self._unseen, self._looking = False, True
+        limit = self._room + len(self._urgent) + len(self._running)  # else all that it finds may be known
         try:
-            places = await self._look(self._room)
+            places = await self._look(limit)
         except Exception as error:  # noqa: BLE001  # likewise
             tell_trouble("look for sessions", error)
             await asyncio.sleep(_PAUSE_S)
@@ -162,17 +172,9 @@ class Lane:
         else:
             for place in places:
                 self.ready(place)
-            self._unseen = self._unseen or len(places) >= self._room
+            self._unseen = self._unseen or len(places) >= limit
         finally:
             self._looking = False
 
     def _is_idle(self) -> bool:
         return not (self._running or self._urgent or self._calm or self._unseen or self._looking)
-
-    def _touch(self) -> None:
-        self._changed.set()
-        self._tell()
-
-    def _tell(self) -> None:
-        if self._is_idle():
-            self._quiet.set()
