@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from classic.talks import SCHEMA, agent, flow, model, talk
 from falai import InvalidSessionError, ProviderError, Session, SessionConflictError
@@ -231,6 +232,15 @@ async def test_the_current_flow_and_step_are_read_off_the_session() -> None:
     one = agent(model("Name?", understand=[{}]), schema=SCHEMA, flows=[flow(*steps)])
     session = (await one.chat("hi")).session
     assert (session.current_flow, session.current_step) == ("visit", "who")
+
+
+async def test_of_flows_that_are_suspended_in_one_moment_the_last_is_current() -> None:
+    """It is the one that the core takes up again."""
+    session = (await agent(model("One"), flows=[flow(talk(), talk("two"))]).chat("hi")).session
+    visit = session.runs[0]
+    visit.status, visit.suspended_at = "suspended", "2026-01-01T10:00:00.000Z"
+    session.runs.append(replace(visit, id="b", flow_id="b"))
+    assert session.current_flow == "b"
 
 
 async def test_a_session_is_equal_to_any_with_the_same_content() -> None:

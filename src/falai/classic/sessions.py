@@ -24,6 +24,7 @@ from falai.session.jsontext import copied, parse_json, show
 from falai.session.keys import is_blank_id
 from falai.session.migrate import migrate_session, read_legacy_date
 from falai.session.model import Run, Session
+from falai.turn.run import last_suspended
 
 __all__ = [
     "OWN",
@@ -41,7 +42,7 @@ _LOG: Final = logging.getLogger(__name__)
 OWN: Final = "falai3"
 """The key in `session.metadata` that holds `pendingDirective`, `signals` and `schemaVersion`."""
 
-INTERNAL: Final = "!>"
+_INTERNAL: Final = "!"
 """What the ids of the steps that stand beside an author's end with; it is cut wherever an id is shown (D-87)."""
 _DATES = ("firstTriggeredAt", "lastTriggeredAt")
 
@@ -82,7 +83,7 @@ class ClassicSession(Session):
     def current_step(self) -> str | None:
         """The id of the step at which that flow stands."""
         run = _current(self)
-        return None if run is None or run.step_id is None else run.step_id.rstrip(INTERNAL)
+        return None if run is None or run.step_id is None else run.step_id.removesuffix(_INTERNAL)
 
     @property
     def signals(self) -> Signals:
@@ -178,8 +179,7 @@ def _pending(directive: Any) -> dict[str, Any] | None:
 def _current(session: Session) -> Run | None:
     """The run that asks, else the one that was suspended last (D-92)."""
     asking = next((run for run in session.runs if run.status == "asking"), None)
-    suspended = [run for run in session.runs if run.status == "suspended"]
-    return asking or max(suspended, key=lambda run: run.suspended_at or run.started_at, default=None)
+    return asking or last_suspended(session.runs)
 
 
 def _signal_state(state: Wire) -> SignalState:

@@ -21,6 +21,7 @@ from falai.classic.validating import validate
 from falai.session.jsontext import show
 from falai.session.model import Run
 from falai.turn.lines import key_of
+from falai.turn.run import last_suspended
 from falai.turn.state import Turn
 
 if TYPE_CHECKING:
@@ -174,8 +175,7 @@ class TurnState:
             return self.acting
         if turn.talk is not None:
             return turn.talk.run
-        suspended = [run for run in turn.session.runs if run.status == "suspended"]
-        return turn.asking() or max(suspended, key=lambda run: run.suspended_at or run.started_at, default=None)
+        return turn.asking() or last_suspended(turn.session.runs)
 
     def scene(self) -> TemplateContext:
         """What a predicate and a template's function get (D-12, D-17)."""

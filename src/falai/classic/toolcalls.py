@@ -21,7 +21,6 @@ from falai.classic.hooks import settled
 from falai.classic.named import named, snake_name
 from falai.classic.options import TOOL
 from falai.classic.response import ExecutedStep, ToolCall
-from falai.classic.sessions import INTERNAL
 from falai.classic.state import CURRENT, Emission, TurnState
 from falai.classic.tools import in_scope
 from falai.classic.validating import validate
@@ -232,7 +231,7 @@ async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreCon
         context=dict(state.context) if is_object(state.context) else state.context,
         data=copied(state.turn.session.data),
         history=context.history,
-        step=_step(context.run),
+        step=_step(state, context.run),
         metadata=state.session.metadata,
         run=context.run,
         now=context.now,
@@ -316,5 +315,8 @@ def _failure(why: str, say: str | None = None) -> CoreResult:
     return CoreResult({"success": False, "error": why}, say=say)
 
 
-def _step(run: Run | None) -> ExecutedStep | None:
-    return None if run is None or run.step_id is None else ExecutedStep(run.step_id.rstrip(INTERNAL), run.flow_id)
+def _step(state: TurnState, run: Run | None) -> ExecutedStep | None:
+    if run is None or run.step_id is None:
+        return None
+    part = state.compiled.part(run)
+    return ExecutedStep(run.step_id if part is None else part.own, run.flow_id)

@@ -109,11 +109,9 @@ def _start_mentions(turn: Turn) -> None:
     """Runs beside the conversation (T-9.4)."""
     for flow in turn.plan.flows.values():
         trigger = flow.mention
-        if (
-            trigger is None
-            or flow.id in turn.plan.driven
-            or (trigger.phrases and not turn.judged.mentions.get(flow.id))
-        ):
+        if trigger is None or (trigger.phrases and not turn.judged.mentions.get(flow.id)):
+            continue
+        if flow.id in turn.plan.driven:
             continue
         values = turn.judged.extract.get(flow.id) if trigger.phrases else None
         payload = dict(values) if values else None
@@ -176,7 +174,7 @@ def fire_branch(turn: Turn, run: Run, judged: Mapping[str, bool]) -> None:
     """The first branch of the run's talk step that hits moves the run (T-9.11)."""
     flow = turn.flow_of(run)
     step = None if flow is None else flow.step(run.step_id)
-    if flow is None or flow.id in turn.plan.driven or not isinstance(step, Collect | Prompt):
+    if flow is None or not isinstance(step, Collect | Prompt) or flow.id in turn.plan.driven:
         return
     for index, branch in enumerate(branches_of(step)):
         answer = judged.get(branch_id(run.id, step.id, index))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable
 from typing import Any
 
 from falai.flow.definition import OnAnyMessage, OnEvent, OnMention, OnMessage, OnSilence
@@ -16,7 +16,7 @@ from falai.turn.follow import end_of_flow
 from falai.turn.state import Turn
 from falai.turn.steps import execute
 
-__all__ = ["drain", "hand_down", "resume", "run_phase"]
+__all__ = ["drain", "hand_down", "last_suspended", "resume", "run_phase"]
 
 MAX_STEPS = 50
 _TRIGGERS = {
@@ -52,12 +52,16 @@ def hand_down(turn: Turn) -> Generator[Effect, Any, None]:
 
 def resume(turn: Turn, barred: Collection[str] = ()) -> Run | None:
     """If nobody asks, the run that was suspended last asks again (T-13.5)."""
-    suspended = [run for run in turn.session.runs if run.status == "suspended" and run.flow_id not in barred]
-    if turn.asking() is not None or not suspended:
-        return None
-    latest = max(enumerate(suspended), key=lambda at: (at[1].suspended_at or at[1].started_at, at[0]))[1]
-    latest.status, latest.suspended_at = "asking", None
+    latest = None if turn.asking() is not None else last_suspended(turn.session.runs, barred)
+    if latest is not None:
+        latest.status, latest.suspended_at = "asking", None
     return latest
+
+
+def last_suspended(runs: Iterable[Run], barred: Collection[str] = ()) -> Run | None:
+    """The run that was suspended last, of equals the last in the list; those of `barred` flows do not count."""
+    suspended = [run for run in runs if run.status == "suspended" and run.flow_id not in barred]
+    return max(reversed(suspended), key=lambda run: run.suspended_at or run.started_at, default=None)
 
 
 def _take_back(turn: Turn) -> Run | None:

@@ -132,9 +132,9 @@ def _passes(turn: Turn, flow: FlowPlan, trigger: Any) -> bool:
 def _may_be_mentioned(turn: Turn, flow: FlowPlan) -> bool:
     """T-8.6."""
     trigger = flow.mention
-    if flow.id in turn.barred:
+    if trigger is None or not trigger.phrases or flow.id in turn.barred:
         return False
-    return bool(trigger and trigger.phrases) and turn.may_start(flow, trigger, "mention", turn.trigger_key)
+    return turn.may_start(flow, trigger, "mention", turn.trigger_key)
 
 
 def _branch_questions(turn: Turn, run: Run | None, flow: FlowPlan | None) -> tuple[BranchQuestion, ...]:
