@@ -299,7 +299,7 @@ class Host(Generic[C]):
         limits = Limits(session=settings.session_limit, host=settings.host_limit)
         taken = await self._ledger.run(take_in(place, (arrival,), now_ms=now, limits=limits))
         if taken.full is not None:
-            raise _overloaded(place, taken.full, limits)
+            raise _overloaded(place, taken.full, settings)
         await self.checkpoint("received")
         if arrival.not_before > now:
             engine.due("input", arrival.not_before)
@@ -334,8 +334,8 @@ class Host(Generic[C]):
         await self._ledger.run(work)
 
 
-def _overloaded(place: Place, full: Literal["session", "host"], limits: Limits) -> OverloadedError:
-    limit = limits.session if full == "session" else limits.host
+def _overloaded(place: Place, full: Literal["session", "host"], settings: Settings) -> OverloadedError:
+    limit = settings.session_limit if full == "session" else settings.host_limit
     return OverloadedError(place.session, full, limit, _LATER_MS[full])
 
 
