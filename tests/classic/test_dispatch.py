@@ -64,7 +64,8 @@ async def test_without_persistence_the_caller_keeps_the_session() -> None:
 
 async def test_a_session_is_needed() -> None:
     """One that is given, or a default one that there is by now."""
-    one = agent(model("One", "Three", understand=[VISIT]), flows=FLOWS)
+    one = agent(model("Hello", "One", "Three", understand=[VISIT, VISIT]), flows=FLOWS)
+    await one.respond("Hi", session=Session.fresh("given"))
     with pytest.raises(ValueError, match="session"):
         await one.dispatch("other")
     await one.chat("Hi")

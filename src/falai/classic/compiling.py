@@ -23,7 +23,7 @@ from falai.classic.compiling_scopes import Scope, ScopedInstruction, scoped_inst
 from falai.classic.compiling_values import opaque_field, signal_flow, texts
 from falai.classic.ids import flow_called
 from falai.classic.instructions import knowledge, with_terms
-from falai.classic.options import is_core_flow
+from falai.classic.options import LIMITS, is_core_flow
 from falai.classic.state import CURRENT
 from falai.classic.templates import live
 from falai.errors import FlowConfigurationError, Problem
@@ -131,9 +131,10 @@ class Compiled:
         """The signals as flows of the core; none of them ever starts (D-88)."""
         return [signal_flow(signal, _ACTION) for signal in self.signals]
 
-    def limit(self, option: str, default: int) -> int:
-        """A limit of D-1."""
-        return int(self.options.get(option, default))
+    def limit(self, option: str) -> float:
+        """A limit of D-1, as it is given or by default."""
+        limit: float = self.options.get(option, LIMITS[option])
+        return limit
 
     @property
     def driven(self) -> frozenset[str]:
@@ -180,7 +181,7 @@ def compiled(checked: Checked) -> Compiled:
         "fields": _fields(checked),
         "flows": [flow if is_core_flow(flow) else _flow(flows[flow["id"]]) for flow in listed],
         "actions": [Action(_ACTION, _never_run, parameters={}), *_functions(listed)],
-        "max_tool_loops": options.get("maxToolLoops", 5) + 1,
+        "max_tool_loops": options.get("maxToolLoops", LIMITS["maxToolLoops"]) + 1,
         "debug": options.get("debug", False),
     }
     warnings = tuple(_warnings(flows.values()))

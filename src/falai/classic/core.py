@@ -36,10 +36,10 @@ class Core(Agent[Any]):
             listener=self._reached,
             missing_tool=missing_tool,
             driven=compiled.driven,
-            max_driven_steps=50 + 4 * compiled.limit("maxAutoStepsPerTurn", 10),
+            max_driven_steps=50 + 4 * int(compiled.limit("maxAutoStepsPerTurn")),
             tools=tuple(compiled.tools_for(None, None).values()),
             start_score=0,
-            switch_margin=compiled.options.get("flowSwitchMargin", 15),
+            switch_margin=compiled.limit("flowSwitchMargin"),
         )
 
     async def _reached(self, reached: Reached) -> Any:

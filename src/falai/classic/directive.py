@@ -15,7 +15,7 @@ from falai.flow.places import Wire, is_list, is_object
 from falai.flow.wire import wire_name
 from falai.session.jsontext import copied, show
 
-__all__ = ["MEMBERS", "OBJECT_FORMS", "POSITIONS", "Directive", "is_directive", "members_of"]
+__all__ = ["BEFORE_MODEL", "MEMBERS", "OBJECT_FORMS", "POSITIONS", "Directive", "is_directive", "members_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,8 @@ class Directive:
 
 MEMBERS: tuple[str, ...] = tuple(wire_name(field.name) for field in fields(Directive))
 POSITIONS: tuple[str, ...] = ("abort", "complete", "goTo", "goToStep", "reset")
+BEFORE_MODEL: tuple[str, ...] = ("appendPrompt", "injectTools", "halt")
+"""What counts only until the model has spoken (D-49, D-64)."""
 OBJECT_FORMS: Mapping[str, tuple[str, ...]] = {
     "goTo": ("flow", "step", "data", "reason", "carry"),
     "goToStep": ("step", "flow", "data", "reason"),

@@ -69,7 +69,7 @@ class Keeper:
     @asynccontextmanager
     async def opened(self, session: object, session_id: str | None) -> AsyncGenerator[Opened, None]:
         """The session that a call means (D-19), locked as long as it is looked at. Raises what the store raises."""
-        given = None if session is None else read_session(session, self._default())
+        given = None if session is None else read_session(session, self._default_id or _new_id())
         id = given.id if given else session_id or self._default()
         async with self.lock(id):
             if given is None:

@@ -17,6 +17,7 @@ from falai.classic.flows import flows_of, ids_of
 from falai.classic.history import Item, bounded, compacted, continued
 from falai.classic.hooks import settled
 from falai.classic.keeping import Keeper, Opened
+from falai.classic.options import LIMITS
 from falai.classic.requests import Request, failing
 from falai.classic.response import AgentResponse
 from falai.classic.sessions import as_classic
@@ -27,8 +28,6 @@ from falai.session.inputs import Message
 from falai.turn.result import TurnResult
 
 __all__ = ["Loop"]
-
-_MAX_HISTORY = 400
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class Loop:
         self._provider: Any = options.get("contextProvider")
         self._before_respond: Any = options.get("hooks", {}).get("beforeRespond")
         self._compaction: Any = options.get("compaction")
-        self._most: int = options.get("maxHistoryMessages", _MAX_HISTORY)
+        self._most: int = options.get("maxHistoryMessages", LIMITS["maxHistoryMessages"])
 
     async def respond(self, core: Core, request: Request) -> AgentResponse:
         """The whole response. Raises what D-83 names."""

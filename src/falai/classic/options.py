@@ -18,8 +18,8 @@ from falai.flow.wire import to_wire
 from falai.session.keys import is_blank_id
 
 __all__ = [
-    "AGENT", "BRANCH", "COMPACTION", "FLOW", "FLOW_HOOKS", "HOOKS", "INSTRUCTION", "PERSISTENCE", "SIGNAL", "STEP",
-    "STEP_HOOKS", "TERM", "TOOL", "is_core_flow", "wire_flow", "wire_options",
+    "AGENT", "BRANCH", "COMPACTION", "FLOW", "FLOW_HOOKS", "HOOKS", "INSTRUCTION", "LIMITS", "PERSISTENCE", "SIGNAL",
+    "STEP", "STEP_HOOKS", "TERM", "TOOL", "is_core_flow", "wire_flow", "wire_options",
 ]  # fmt: skip
 
 Shape = Callable[[Any], Any]
@@ -30,6 +30,11 @@ AGENT = (
     "flowSwitchMargin", "maxHistoryMessages", "maxAutoStepsPerTurn", "maxDirectiveChain", "maxToolLoops",
     "compaction", "debug", "routerMode", "sessionId", "session",
 )  # fmt: skip
+LIMITS = {
+    "flowSwitchMargin": 15, "maxHistoryMessages": 400, "maxAutoStepsPerTurn": 10, "maxDirectiveChain": 10,
+    "maxToolLoops": 5,
+}  # fmt: skip
+"""What these are when they are not given."""
 HOOKS = ("beforeRespond", "onContextUpdate", "onDataUpdate")
 PERSISTENCE = ("adapter", "autoSave", "userId", "schemaVersion", "migrateSession")
 COMPACTION = ("maxTokens", "compactionThreshold", "preserveRecentCount", "maxToolResultChars", "enabled")

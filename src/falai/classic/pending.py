@@ -6,10 +6,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from falai.classic.directive import is_directive, members_of
+from falai.classic.directive import BEFORE_MODEL, is_directive, members_of
 from falai.classic.flows import ClassicFlow, ids_of
 from falai.classic.merging import merge
-from falai.classic.named import named
 from falai.classic.sessions import OWN, ClassicSession, copied_session, own_state
 from falai.classic.validating import validate
 from falai.flow.places import is_object
@@ -20,8 +19,6 @@ __all__ = ["pending_of", "with_pending"]
 
 _LOG: Final = logging.getLogger(__name__)
 
-_BEFORE_THE_MODEL: Final = ("appendPrompt", "injectTools", "halt")
-
 
 def pending_of(target: object, flows: Sequence[ClassicFlow]) -> dict[str, Any]:
     """The directive in wire form. Raises `TypeError` for what is none, FlowConfigurationError for a wrong one."""
@@ -31,14 +28,14 @@ def pending_of(target: object, flows: Sequence[ClassicFlow]) -> dict[str, Any]:
     validate(given)
     members = members_of(given)
     go_to = members.get("goTo")
-    flow = named(go_to, ()).get("flow") if is_object(go_to) else go_to
+    flow = go_to.get("flow") if is_object(go_to) else go_to
     if flow is not None:
         ids_of([flow], flows, "dispatch")
-    if dropped := [name for name in _BEFORE_THE_MODEL if name in members]:
+    if dropped := [name for name in BEFORE_MODEL if name in members]:
         words = "dispatch: %s has no meaning between turns and is dropped"
         _LOG.warning(words, ", ".join(dropped), extra=line("dispatch.dropped", members=dropped))
     wire = merge({}, given).to_wire()
-    return {name: to_plain(value, name) for name, value in wire.items() if name not in _BEFORE_THE_MODEL}
+    return {name: to_plain(value, name) for name, value in wire.items() if name not in BEFORE_MODEL}
 
 
 def with_pending(session: ClassicSession, directive: Mapping[str, Any]) -> ClassicSession:

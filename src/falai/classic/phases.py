@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from falai.classic.directive import POSITIONS, Directive, members_of
+from falai.classic.directive import BEFORE_MODEL, POSITIONS, Directive, members_of
 from falai.classic.merging import merge
 from falai.classic.named import snake_name
 from falai.classic.positions import apply_position
@@ -24,11 +24,10 @@ from falai.log import line
 from falai.session.keys import idle_key
 from falai.session.model import Run
 
-__all__ = ["BEFORE_MODEL", "Merged", "act_on", "keep", "merged", "say_instead", "without"]
+__all__ = ["Merged", "act_on", "keep", "merged", "say_instead", "without"]
 
 _LOG: Final = logging.getLogger(__name__)
 
-BEFORE_MODEL: Final = ("appendPrompt", "injectTools", "halt")
 _LEFT: Final = ("reply", *BEFORE_MODEL)
 
 

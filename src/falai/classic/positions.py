@@ -279,7 +279,7 @@ def _unknown_step(step: str, emitter: str, why: str) -> FlowConfigurationError:
 def _count(state: TurnState, description: str, emitter: str) -> None:
     """One more position in this turn; raises when there are too many (D-67)."""
     state.links.append(Link(description, emitter))
-    limit, count = state.compiled.limit("maxDirectiveChain", 10), len(state.links)
+    limit, count = state.compiled.limit("maxDirectiveChain"), len(state.links)
     if count > limit:
         links = ", ".join(f"{link.description} ({link.emitter})" for link in state.links)
         what = f"directives redirect in a cycle: {count} in this turn, maxDirectiveChain is {limit}: {links}"

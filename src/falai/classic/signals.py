@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, Final, Literal
 
 from falai.classic.compiling_values import texts
-from falai.classic.directive import MEMBERS, POSITIONS, Directive, is_directive, members_of
+from falai.classic.directive import BEFORE_MODEL, MEMBERS, POSITIONS, Directive, is_directive, members_of
 from falai.classic.hooks import all_hold, settled, tell_raised
 from falai.classic.merging import merge
 from falai.classic.named import named
@@ -36,7 +36,6 @@ _LOG: Final = logging.getLogger(__name__)
 
 Moment = Literal["pre", "post"]
 _EXTRA: Final = ("stopOtherSignals", "replyWith")
-_NOT_AFTER: Final = ("halt", "appendPrompt", "injectTools")
 _NO_VALUES: Final = "the signal matched, and the model found none of the values to extract"
 
 
@@ -102,7 +101,7 @@ async def after_turn(state: TurnState) -> None:
     """The signals that follow the turn, and what they want: some of it now, a redirect at the next turn (D-74)."""
     await call_signals(state, "post")
     found = merged(state.taken())
-    members = {name: value for name, value in found.members.items() if name not in _NOT_AFTER}
+    members = {name: value for name, value in found.members.items() if name not in BEFORE_MODEL}
     position = next((name for name in POSITIONS if name in members), None)
     if position in ("goTo", "goToStep", "reset"):
         own = own_state(state.turn.session)

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from falai.classic.compiling import StepPart
-from falai.classic.directive import Directive, members_of
+from falai.classic.directive import BEFORE_MODEL, Directive, members_of
 from falai.classic.hooks import all_hold, call_finalizer, call_hook, call_shorthand
-from falai.classic.phases import BEFORE_MODEL, act_on, merged, without
+from falai.classic.phases import act_on, merged, without
 from falai.classic.positions import apply_position
 from falai.classic.response import ExecutedStep
 from falai.classic.state import Emission, TurnState

@@ -6,7 +6,7 @@ comes. A run that arrives at a step which speaks after this turn's reply waits t
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from falai.classic.branching import branch, move_on
 from falai.classic.compiling import FlowPart, StepPart
@@ -28,8 +28,6 @@ from falai.turn.lines import key_of, run_line
 from falai.turn.talk import collects, pending, report_given_up
 
 __all__ = ["at_step", "enter_flow", "enter_hooks", "freeze", "has_spoken", "stop_at"]
-
-_DEFAULT_AUTO_STEPS: Final = 10
 
 
 async def at_step(state: TurnState, run: Run) -> bool:
@@ -180,7 +178,7 @@ async def _auto(state: TurnState, run: Run, flow: FlowPart, part: StepPart) -> N
 
 def _count(state: TurnState, part: StepPart) -> None:
     state.auto_steps.append(part.own)
-    limit = state.compiled.limit("maxAutoStepsPerTurn", _DEFAULT_AUTO_STEPS)
+    limit = state.compiled.limit("maxAutoStepsPerTurn")
     if len(state.auto_steps) > limit:
         what = f"more auto steps ran in one turn than maxAutoStepsPerTurn allows, which is {limit}: "
         what += ", ".join(state.auto_steps)
