@@ -83,16 +83,11 @@ async def test_a_release_while_a_turn_is_under_way(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "name", "booked"),
-    [
-        ({}, None, False),
-        ({"skip": True}, None, False),
-        ({"understand": True}, "Rui", False),
-        ({"understand": True, "skip": True}, "Rui", True),
-    ],
+    ("understand", "skip", "name", "booked"),
+    [(False, False, None, False), (False, True, None, False), (True, False, "Rui", False), (True, True, "Rui", True)],
 )
 async def test_an_answer_that_a_person_was_given(
-    home: Home, flags: dict[str, bool], name: str | None, booked: bool
+    home: Home, understand: bool, skip: bool, name: str | None, booked: bool
 ) -> None:
     """It is read with `understand` only; the run then goes on, and over what it may not say with `skip` only (T-17.3)."""
     calls: list[str] = []
@@ -108,7 +103,7 @@ async def test_an_answer_that_a_person_was_given(
     )  # fmt: skip
     async with hosted(agent, home) as host:
         await host.ask("s1", Message("hello", id="m1"))
-        await host.hold("s1", "Bo", **flags)
+        await host.hold("s1", "Bo", understand=understand, skip=skip)
         assert await host.ask("s1", Message("my name is Rui", id="m2")) == ()
         look = await host.look("s1")
     assert look is not None
