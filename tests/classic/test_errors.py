@@ -57,6 +57,13 @@ def test_a_failed_turn_has_its_cause() -> None:
     assert ResponseGenerationError(ProviderError("slow", kind="timeout"), "routing").retryable
 
 
+def test_an_error_quotes_no_key() -> None:
+    """What an author's function raises may hold one; the exception itself has it still."""
+    cause = ValueError("401 for https://crm.example/?key=abcdef123456")
+    for error in (ResponseGenerationError(cause, "preparation"), ToolExecutionError("crm", str(cause))):
+        assert "https://crm.example/?key=[secret]" in str(error)
+
+
 @pytest.mark.parametrize("kind", [ToolExecutionError, ToolCreationError])
 def test_a_tool_is_named(kind: type[ToolExecutionError | ToolCreationError]) -> None:
     """The id is in the message and on the error."""

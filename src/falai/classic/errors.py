@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from falai.errors import FalaiError, words_of
+from falai.model.redaction import without_secrets
 from falai.session.jsontext import quoted, show
 
 __all__ = [
@@ -71,7 +72,7 @@ class ResponseGenerationError(FalaiError):
         self.__cause__ = cause
         self.phase: Phase = phase
         self.details: Mapping[str, Any] = {"originalError": cause, "phase": phase}
-        why = f"{type(cause).__name__}: {words_of(cause)}"
+        why = f"{type(cause).__name__}: {without_secrets(words_of(cause))}"
         super().__init__(
             f"[ResponseGenerationError] {phase}: {why}. Nothing was saved; see `cause`, and repeat the message."
         )
@@ -87,7 +88,8 @@ class ToolExecutionError(FalaiError):
 
     def __init__(self, tool_id: str, why: str) -> None:
         self.tool_id = tool_id
-        super().__init__(f"[ToolExecutionError] tool {quoted(tool_id)}: {why}. Mend the tool, or take it off the hook.")
+        words = without_secrets(why)
+        super().__init__(f"[ToolExecutionError] tool {quoted(tool_id)}: {words}. Mend the tool, or take it off the hook.")
 
 
 class ToolCreationError(FalaiError):

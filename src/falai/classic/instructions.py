@@ -52,11 +52,17 @@ def with_terms(persona: Template | None, terms: Sequence[Wire]) -> str | None:
 
     async def said(context: TemplateContext) -> str:
         entries = [
-            f"- {term['name']}: {_entry(term, await text_of(term['description'], context))}" for term in changing
+            f"- {term['name']}: {_entry(term, _one_line(await text_of(term['description'], context)))}"
+            for term in changing
         ]
         return "\n".join([await text_of(persona or "", context), f"{_HEADING}:", *entries]).strip()
 
     return live(said)
+
+
+def _one_line(text: str) -> str:
+    """What is filled in may be a customer's, and begins no entry of its own."""
+    return " ".join(text.split())
 
 
 def _changes(term: Wire) -> bool:

@@ -26,6 +26,7 @@ from falai.classic.writing import check_data, write_context, write_data
 from falai.errors import words_of
 from falai.flow.places import Wire, is_object
 from falai.log import line
+from falai.model.redaction import without_secrets
 from falai.session.dates import read_date
 from falai.session.inputs import Message
 from falai.session.jsontext import quoted, show, to_plain
@@ -163,7 +164,7 @@ async def _fire(state: TurnState, signal: Wire, phase: Moment) -> bool:
         returned = await settled(signal["handler"](given))
     except Exception as error:  # noqa: BLE001  what an author's function raises is known to nobody (D-75)
         tell_raised(f"signal:{id}", error)
-        state.firings.append(replace(firing, handler_error=words_of(error), duration_ms=_since(begun)))
+        state.firings.append(replace(firing, handler_error=without_secrets(words_of(error)), duration_ms=_since(begun)))
         return False
     await write_data(state, wants.data, [wants.emitter])
     await write_context(state, wants.context)

@@ -82,7 +82,7 @@ class SpeakInput(msgspec.Struct, frozen=True, kw_only=True):
     corrected: tuple[Corrected, ...] = ()
     acted: tuple[Acted, ...]
     sentences: tuple[str, ...] = ()
-    """More of the guideline, as it is."""
+    """More of the guideline. They may hold what a customer wrote, so no line of them passes for a mark of ours."""
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):

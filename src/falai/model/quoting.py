@@ -13,7 +13,7 @@ from typing import Any, Final
 from falai.flow.templates import Roots, render
 from falai.session.jsontext import json_text
 
-__all__ = ["fenced", "literal", "name", "written", "written_line"]
+__all__ = ["fenced", "literal", "name", "unmarked", "written", "written_line"]
 
 _TICKS = re.compile(r"`+")
 _BREAK: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -44,17 +44,18 @@ def name(text: str) -> str:
 
 def written(template: str, roots: Roots) -> str:
     """An author's text with its placeholders filled in, unable to forge a section or a fence."""
-    return _unmarked(render(template, roots)) if "{{" in template else template
+    return unmarked(render(template, roots)) if "{{" in template else template
 
 
 def written_line(template: str, roots: Roots) -> str:
     """The same for an entry of a list: what is filled in cannot begin an entry of its own."""
     if "{{" not in template:
         return template.strip()
-    text = _unmarked(render(template, roots)).strip()
+    text = unmarked(render(template, roots)).strip()
     return text if text.isprintable() else _BREAKS.sub(" ", text)
 
 
-def _unmarked(text: str) -> str:
+def unmarked(text: str) -> str:
+    """The text with no line that could be read as a section's title or a fence."""
     has_marks = "#" in text or "```" in text or "~~~" in text
     return _MARK.sub(r"\1\2\\", text) if has_marks else text

@@ -11,7 +11,7 @@ from falai.flow.plan import AgentPlan, FieldPlan
 from falai.flow.templates import Roots, render, roots
 from falai.model.envelopes import speak_keys
 from falai.model.inputs import SpeakInput
-from falai.model.quoting import written, written_line
+from falai.model.quoting import unmarked, written, written_line
 from falai.model.sections import identity, known_facts, today
 from falai.model.tasks import FieldTask, InstructionTask, SpeakTask
 
@@ -32,7 +32,7 @@ def speak_task(plan: AgentPlan, given: SpeakInput) -> SpeakTask:
         flow=flow.name if flow else None,
         flow_description=written_line((flow and flow.flow.description) or "", scope),
         step_id=step.id if step else None,
-        guideline="\n".join(filter(None, (_guideline(plan, given, scope), *given.sentences))),
+        guideline="\n".join(filter(None, (_guideline(plan, given, scope), *map(unmarked, given.sentences)))),
         fields=tuple(
             _field(plan, given, slug, key, scope) for slug, key in zip(pending, speak_keys(pending), strict=True)
         ),
