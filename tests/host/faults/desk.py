@@ -5,7 +5,7 @@ twice, and a channel to the world. All of them fail as the dice fall.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from itertools import count
 from typing import Any, get_args
@@ -16,6 +16,7 @@ from falai import (
     Agent,
     Do,
     Flow,
+    Message,
     OnAnyMessage,
     OnEvent,
     OnMention,
@@ -23,6 +24,8 @@ from falai import (
     Prompt,
     ProviderError,
     Say,
+    Tool,
+    ToolContext,
     Wait,
     failed,
     ok,
@@ -30,13 +33,16 @@ from falai import (
 from falai.channel.port import Channel, ChannelError, Outgoing, Sent
 from falai.errors import ProviderErrorKind
 from falai.flow.functions import Action
-from falai.model.port import ModelChunk, ModelReply, ModelRequest
+from falai.host import Turning
+from falai.model.port import ModelChunk, ModelReply, ModelRequest, ToolCall
 from falai.session.dates import from_ms
 from host.faults.death import Death
 from host.faults.world import World
 from strategies import Dice
 
 __all__ = ["Desk", "JumpingClock"]
+
+LOOKED = "looked up"
 
 
 class JumpingClock:
@@ -62,7 +68,7 @@ class Desk:
         self.faults = True
         self.model = _Model(self)
         self.channel = _Line(self)
-        self.agent: Agent[Any] = _agent(self.model, clock, self._book)
+        self.agent: Agent[Any] = _agent(self.model, clock, self._book, self._look_up)
 
     def fails(self, probability: float) -> bool:
         return self.faults and self.dice.chance(probability)
@@ -79,6 +85,19 @@ class Desk:
             await asyncio.sleep(self.dice.pick([0, 0.05, 0.5]))
         if self.fails(0.03):
             await asyncio.sleep(3600)
+
+    async def context(self, turning: Turning) -> Mapping[str, str]:
+        """Which session and which input a turn is about."""
+        self.death.point("asked for the context")
+        await self.lasts()
+        given: Any = turning.input
+        name = given.id if isinstance(given, Message) else given.key
+        return {"session": turning.session_id, "key": f"{type(given).__name__}:{name}"}
+
+    async def _look_up(self, ctx: ToolContext[Any], what: str) -> str:
+        self.write("looked", what_for=what, **ctx.context)
+        await self.lasts()
+        return LOOKED
 
     async def _book(self, ctx: ActionContext[Any], item: str) -> ActionResult:
         await self.lasts()
@@ -105,6 +124,8 @@ class _Model:
         if desk.fails(0.08):
             raise _provider_error(desk.dice)
         said = f"{'+'.join((getattr(task, 'text', None) or '-').split())}/{next(self._numbers)}"
+        if request.tools and LOOKED not in str(request.history) and desk.dice.chance(0.5):
+            return ModelReply(tool_calls=(ToolCall("look", {"what": said}),))
         if request.schema_name == "speak":
             return ModelReply(structured={"message": f"re {said}"})
         wants = desk.dice.chance(0.8)
@@ -152,13 +173,15 @@ def _provider_error(dice: Dice) -> Exception:
     return ProviderError("it failed", kind=kind, retry_after_ms=dice.pick([None, None, 90_000]))
 
 
-def _agent(model: Any, clock: Callable[[], datetime], book: Callable[..., Any]) -> Agent[Any]:
+def _agent(model: Any, clock: Callable[[], datetime], book: Callable[..., Any], look: Callable[..., Any]) -> Agent[Any]:
     item = {"item": {"type": "string"}}
+    what = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
     return Agent(
         name="desk",
         model=model,
         clock=clock,
         actions=[Action("book", book, parameters=item)],
+        tools=[Tool("look", look, parameters=what, description="Looks it up.")],
         events={"booked": {"direction": "outbound"}, "paid": {"direction": "outbound"}},
         flows=[
             Flow(
@@ -170,7 +193,7 @@ def _agent(model: Any, clock: Callable[[], datetime], book: Callable[..., Any]) 
                     Say("sorry", "sorry {{input.item}}"),
                 ],
             ),
-            Flow("chat", on=[OnAnyMessage(repeat="always")], steps=[Prompt("talk", "Answer.")]),
+            Flow("chat", on=[OnAnyMessage(repeat="always")], steps=[Prompt("talk", "Answer.", tools=["look"])]),
             Flow(
                 "remind",
                 on=[OnEvent("booked", repeat="always")],

@@ -111,6 +111,7 @@ class _Living:
             self.desk.agent,
             self.ledger,
             channel=self.desk.channel,
+            context=self.desk.context,
             settings=_settings(Dice(("settings", seed))),
             clock=self.clock,
         )

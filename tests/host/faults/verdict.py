@@ -60,7 +60,9 @@ def judge(folder: Path, steps: Sequence[Step], agent: Agent[Any]) -> list[str]:
             steps=steps,
             agent=agent,
             world=list(
-                world.lines("acted", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled")
+                world.lines(
+                    "acted", "looked", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled"
+                )
             ),
             inbox=_rows(db, "SELECT * FROM falai_inbox ORDER BY seq"),
             outbox=_rows(db, "SELECT * FROM falai_outbox ORDER BY session, revision, position"),
@@ -71,7 +73,7 @@ def judge(folder: Path, steps: Sequence[Step], agent: Agent[Any]) -> list[str]:
     world.close()
     promises = (
         _nothing_is_lost, _nothing_is_played_twice, _nothing_is_answered_twice, _only_what_counts_is_sent,
-        _in_order, _actions_see_the_same, _replies_fit_their_actions, _a_person_is_not_interrupted, _first_come_first_served,
+        _in_order, _actions_see_the_same, _tools_see_the_same, _replies_fit_their_actions, _a_person_is_not_interrupted, _first_come_first_served,
         _timers, _no_late_silence, _a_timer_fires_once, _once_for_all_sessions,
     )  # fmt: skip
     return [f"{promise.__name__.strip('_')}: {what}" for promise in promises for what in promise(found)]
@@ -207,6 +209,14 @@ def _actions_see_the_same(found: _Evidence) -> Iterator[str]:
         keys[line["session"], line["item"].split("/")[0]].add(line["key"])
     yield from (f"{key} saw {sorted(seen)}" for key, seen in items.items() if len(seen) > 1)
     yield from (f"{about} came under {sorted(seen)}" for about, seen in keys.items() if len(seen) > 1)
+
+
+def _tools_see_the_same(found: _Evidence) -> Iterator[str]:
+    """So does a tool of the model: it is called once a turn, and in each repetition with the same arguments."""
+    calls = defaultdict[Any, set[str]](set)
+    for line in found.lines("looked"):
+        calls[line["session"], line["key"]].add(line["what_for"])
+    yield from (f"{key} looked up {sorted(seen)}" for key, seen in calls.items() if len(seen) > 1)
 
 
 def _replies_fit_their_actions(found: _Evidence) -> Iterator[str]:
