@@ -218,6 +218,29 @@ async def test_an_agent_without_a_context_can_be_given_one_by_its_handlers() -> 
     assert seen == [{}, {"n": 1}]
 
 
+async def test_what_two_turns_write_at_once_is_kept_of_both() -> None:
+    """The context belongs to the agent: the slower turn of another session takes nothing back (D-24)."""
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+    seen: list[Any] = []
+
+    async def write(context: Any, _: Any) -> Directive:
+        seen.append(dict(context))
+        if not begun.is_set():
+            begun.set()
+            await goes_on.wait()
+            return Directive(reply="slow", context_update={"slow": True})
+        return Directive(reply="fast", context_update={"fast": len(seen)})
+
+    one = agent(model(), context={"n": 0}, flows=[flow(talk("one", prepare=write))])
+    slow = asyncio.create_task(one.respond("1", session_id="x"))
+    await begun.wait()
+    await one.respond("2", session_id="y")
+    goes_on.set()
+    await slow
+    await one.respond("3", session_id="z")
+    assert seen[-1] == {"n": 0, "fast": 2, "slow": True}
+
+
 async def test_initial_data_seeds_a_session_that_is_created() -> None:
     """One that is loaded keeps its own (D-1)."""
     one = agent(model("a", "b"), schema=SCHEMA, initial_data={"city": "Rome"})

@@ -37,8 +37,9 @@ class _Work:
     core: Core
     request: Request
     state: TurnState | None = None
+    found: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the agent's context held at first; that context as the hook left it; and with the override on it."""
     ambient: Any = None
-    """The agent's own context, and what the turn was given of it and of the override."""
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
     before: Sequence[Item] = ()
 
@@ -91,6 +92,7 @@ class Loop:
         request, options = work.request, work.core.compiled.options
         allowed = None if request.allowed is None else ids_of(request.allowed, flows_of(options), "allowedFlows")
         is_repeated = request.message_id is not None and request.message_id in opened.session.inputs
+        work.found = dict(self._stored) if is_object(self._stored) else {}
         work.ambient = None if is_repeated else await self._ambient()
         context = _laid_over(work.ambient, request.override)
         work.shown = dict(context) if is_object(context) else {}
@@ -117,7 +119,8 @@ class Loop:
             session.history = bounded(await compacted(work.core.model, history, self._compaction), self._most)
         kept = await self._keeper.keep(opened, session)
         if self._provider is None:
-            self._stored = _written(work.ambient, work.shown, state.context)
+            written = _written(work.ambient, work.shown, state.context)
+            self._stored = _brought_over(self._stored, work.found, written)
         return response_of(state, result, kept)
 
 
@@ -161,3 +164,11 @@ def _written(ambient: Any, shown: Mapping[str, Any], context: Any) -> Any:
     patch = {key: value for key, value in context.items() if key not in shown or shown[key] is not value}
     kept: Mapping[str, Any] = ambient or {}
     return {**kept, **patch} if patch else ambient
+
+
+def _brought_over(now: Any, before: Mapping[str, Any], after: Any) -> Any:
+    """The agent's context as it is now, with what a turn made of it: turns of other sessions may have written meanwhile."""
+    if not is_object(now) or not is_object(after):
+        return after
+    kept = {key: value for key, value in now.items() if key in after or key not in before}
+    return kept | {key: value for key, value in after.items() if key not in before or before[key] is not value}
