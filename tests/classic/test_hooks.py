@@ -82,6 +82,17 @@ def test_an_auto_step_is_entered_and_prepared() -> None:
     assert log.taken()[:5] == ["A.onEnter", "go.onEnter", "go", "go.prepare", "go.onExit completed"]
 
 
+def test_a_step_where_all_is_known_is_not_entered_and_does_not_enter_the_flow() -> None:
+    """D-80: the flow is entered with the first thing that it does, also behind such a step."""
+    log = Log()
+    asks = step("ask", log, collect=["size"])
+    talk = Talk(flow("A", asks, step("a1", log), step("a2", log), hooks=log.hooks("A", "onEnter")))
+    talk.says(understand={"fields": {"size": 4}}, speak="One.")
+    assert log.taken() == ["A.onEnter", "a1.onEnter", "a1:prepare", "a1.prepare", "a1:finalize", "a1.finalize"]
+    talk.says(speak="Two.")
+    assert log.taken()[:2] == ["a1.onExit completed", "a2.onEnter"]
+
+
 @pytest.mark.parametrize(
     ("directive", "reason"),
     [
