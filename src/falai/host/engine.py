@@ -16,10 +16,11 @@ from falai.flow.durations import parse_duration
 from falai.host.delivering import Deliveries
 from falai.host.dispatching import Lane
 from falai.host.ledger.playing import next_job
-from falai.host.ledger.port import Done, Job, Place, Work
+from falai.host.ledger.port import Done, Job, Limits, Place, Work
 from falai.host.ledger.ready import next_delivery, next_not_before, places_to_deliver, ready_places
 from falai.host.ledger.sweeping import sweep
 from falai.host.ledger.waking import due_wakes, next_due
+from falai.host.receiving import Intake
 from falai.host.setup import Setup
 from falai.host.timing import Alarm
 from falai.host.trouble import tell_trouble
@@ -52,6 +53,8 @@ class Engine:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self.waiters = Waiters()
+        limits = Limits(session=setup.settings.session_limit, host=setup.settings.host_limit)
+        self.intake = Intake(setup.name, limits)
         at_once = setup.settings.at_once
         self.turns = Lane(Turns(setup, self).play, self._ready, at_once=at_once, queue=_QUEUE)
         self.deliveries = Lane(Deliveries(setup, self).deliver, self._unsent, at_once=at_once, queue=_QUEUE)

@@ -18,8 +18,7 @@ from falai.host.engine import Engine
 from falai.host.errors import OverloadedError
 from falai.host.ledger import dead as set_aside
 from falai.host.ledger import erasing, gating, looking, sending
-from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Limits, Place
-from falai.host.ledger.taking import take_in
+from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Place
 from falai.host.looking import Look, Status, look_at
 from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person
 from falai.host.saving import person_says
@@ -296,8 +295,7 @@ class Host(Generic[C]):
 
     async def _take(self, place: Place, arrival: Arrival) -> Received:
         engine, now, settings = self._running, self._setup.now_ms(), self._setup.settings
-        limits = Limits(session=settings.session_limit, host=settings.host_limit)
-        taken = await self._ledger.run(take_in(place, (arrival,), now_ms=now, limits=limits))
+        taken = await self._ledger.run(engine.intake.take_in(place, arrival, now_ms=now))
         if taken.full is not None:
             raise _overloaded(place, taken.full, settings)
         await self.checkpoint("received")

@@ -15,7 +15,7 @@ from falai.host.ledger.taking import take_in
 
 __all__ = ["speak_as_person"]
 
-_NO_LIMITS: Final = Limits(session=2**53, host=2**53)
+_NO_LIMITS: Final = Limits(session=None, host=None)
 _REVISION = "SELECT revision FROM falai_sessions WHERE tenant = ? AND agent = ? AND session = ?"
 
 

@@ -11,12 +11,13 @@ import msgspec
 
 from falai.channel.port import Attachment
 from falai.host.inputs import HumanMessage, arrival_body
-from falai.host.ledger.port import Arrival, Kind
+from falai.host.ledger.port import Arrival, Kind, Limits, Place, TakenIn, Work
+from falai.host.ledger.taking import room, take_in
 from falai.session.dates import iso, read_date
 from falai.session.inputs import Event, Input, Message, Start
 from falai.turn.given import read_given
 
-__all__ = ["Received", "Whose", "arrival_of", "arrival_of_person"]
+__all__ = ["Intake", "Received", "Whose", "arrival_of", "arrival_of_person"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,31 @@ class Whose:
     customer: str | None = None
     channel: str | None = None
     address: str | None = None
+
+
+class Intake:
+    """Takes inputs in, as long as not too many wait.
+
+    Those of a session are counted each time. Those of all sessions may be a hundred thousand, and to count
+    them is to walk over them; so they are counted again only when a tenth of the room has been used: each
+    of ten processes may do that, and together they keep the limit.
+    """
+
+    def __init__(self, agent: str, limits: Limits) -> None:
+        self._agent = agent
+        self._limits = limits
+        self._uncounted = 0
+
+    def take_in(self, place: Place, arrival: Arrival, *, now_ms: int) -> Work[TakenIn]:
+        """The arrival in the inbox of its place, or what is full."""
+        limit = self._limits.host
+        if limit is None or self._uncounted > 0:
+            self._uncounted -= 1
+            limits = Limits(session=self._limits.session, host=None)
+            return (yield from take_in(place, (arrival,), now_ms=now_ms, limits=limits))
+        taken = yield from take_in(place, (arrival,), now_ms=now_ms, limits=self._limits)
+        self._uncounted = (yield from room(self._agent, limit=limit)) // 10
+        return taken
 
 
 def arrival_of(

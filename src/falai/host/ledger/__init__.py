@@ -4,6 +4,7 @@
 few words in which the databases differ; `migrations` are the tables. The works, a file a subject:
 
     taking      take_in(place, arrivals, *, now_ms, limits) -> TakenIn
+                room(agent, *, limit) -> int
     playing     next_job(place, *, now_ms, history_items) -> Job | None
                 note_answers(job, answers) -> bool     {(name, position): text}; False: another has this job, or it is gone
                 try_later(job, error, not_before) -> bool   counts a failed attempt; what came after it waits behind it

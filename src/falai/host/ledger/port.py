@@ -104,10 +104,10 @@ class Arrival(Struct, frozen=True):
 
 
 class Limits(Struct, frozen=True):
-    """How many inputs may wait: of one session, and of the whole agent."""
+    """How many inputs may wait: of one session, and of the whole agent. With None they are not counted."""
 
-    session: int = 100
-    host: int = 10_000
+    session: int | None = 100
+    host: int | None = 10_000
 
 
 class TakenIn(Struct, frozen=True):

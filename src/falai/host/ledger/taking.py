@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from falai.host.ledger.port import Arrival, Limits, Place, Statement, TakenIn, Undo, Work
 
-__all__ = ["take_in"]
+__all__ = ["room", "take_in"]
 
 # In PostgreSQL this locks the session's row, so inputs of a place are numbered in the order in which they become real.
 _NOTE = """
@@ -34,18 +34,23 @@ _ALL_WAITING = """SELECT count(*) FROM (
 def take_in(place: Place, arrivals: Sequence[Arrival], *, now_ms: int, limits: Limits) -> Work[TakenIn]:
     """Takes in the inputs of a place, all of them or, when too many would wait then, none."""
     who = (place.tenant, place.agent, place.session)
-    rows = yield (
-        *(Statement(_NOTE, (*who, a.customer, a.channel, a.address, now_ms, now_ms)) for a in _tellers(arrivals)),
-        *(Statement(_INSERT, (*who, *_row(a, now_ms))) for a in arrivals),
-        Statement(_WAITING, (*who, limits.session + 1)),
-        Statement(_ALL_WAITING, (place.agent, limits.host + 1)),
-    )
-    new = tuple(row[0] for found in rows[-2 - len(arrivals) : -2] for row in found)
-    if new and rows[-2][0][0] > limits.session:
+    noted = [Statement(_NOTE, (*who, a.customer, a.channel, a.address, now_ms, now_ms)) for a in _tellers(arrivals)]
+    inserted = [Statement(_INSERT, (*who, *_row(a, now_ms))) for a in arrivals]
+    counted = [] if limits.session is None else [Statement(_WAITING, (*who, limits.session + 1))]
+    rows = yield (*noted, *inserted, *counted)
+    new = tuple(row[0] for found in rows[len(noted) : len(noted) + len(inserted)] for row in found)
+    if new and limits.session is not None and rows[-1][0][0] > limits.session:
         raise Undo(TakenIn(full="session"))
-    if new and rows[-1][0][0] > limits.host:
+    if new and limits.host is not None and (yield from room(place.agent, limit=limits.host)) < 0:
         raise Undo(TakenIn(full="host"))
     return TakenIn(new)
+
+
+def room(agent: str, *, limit: int) -> Work[int]:
+    """How many more inputs of the agent may wait; -1 when too many do. Each one that waits is walked over."""
+    (rows,) = yield (Statement(_ALL_WAITING, (agent, limit + 1)),)
+    waiting: int = rows[0][0]
+    return limit - waiting
 
 
 def _tellers(arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
