@@ -89,7 +89,9 @@ class ToolExecutionError(FalaiError):
     def __init__(self, tool_id: str, why: str) -> None:
         self.tool_id = tool_id
         words = without_secrets(why)
-        super().__init__(f"[ToolExecutionError] tool {quoted(tool_id)}: {words}. Mend the tool, or take it off the hook.")
+        super().__init__(
+            f"[ToolExecutionError] tool {quoted(tool_id)}: {words}. Mend the tool, or take it off the hook."
+        )
 
 
 class ToolCreationError(FalaiError):
