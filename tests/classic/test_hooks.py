@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from classic.talking import Talk, flow
-from falai.classic.errors import ToolExecutionError
+from falai.classic.errors import DataValidationError, ToolExecutionError
 
 
 class Log:
@@ -254,4 +254,14 @@ def test_an_on_data_update_that_raises_ends_the_turn() -> None:
     """D-81."""
     talk = Talk(flow("A", {"id": "a1", "collect": ["size"]}), hooks={"onDataUpdate": raising})
     with pytest.raises(LookupError):
+        talk.says(understand={"fields": {"size": 3}})
+
+
+@pytest.mark.parametrize("wrong", [{"size": "big"}, {"colour": "red"}])
+def test_what_an_on_data_update_returns_has_to_fit(wrong: dict[str, Any]) -> None:
+    """D-56, D-80: the error names the hook; what stands there already is not looked at again."""
+    talk = Talk(
+        flow("A", {"id": "a1", "collect": ["size"]}), hooks={"onDataUpdate": lambda new, previous: {**new, **wrong}}
+    )
+    with pytest.raises(DataValidationError, match="hook:onDataUpdate"):
         talk.says(understand={"fields": {"size": 3}})

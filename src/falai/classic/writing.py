@@ -38,7 +38,10 @@ async def write_data(state: TurnState, data: Wire, emitters: Iterable[str] = ())
 
 
 async def notice_data(state: TurnState) -> None:
-    """Tells `onDataUpdate`, the flow's first, of what was written since the last time; what a hook returns is the data."""
+    """Tells `onDataUpdate`, the flow's first, of what was written since the last time; what a hook returns is the data.
+
+    Raises as `check_data` for values of a hook that do not fit.
+    """
     session = state.turn.session
     if json_equal(session.data, state.seen_data):
         return
@@ -74,7 +77,10 @@ def _replace(state: TurnState, data: Any) -> None:
     if not is_object(data):
         raise TypeError(f"onDataUpdate returned {show(data)}, and the data is expected, or nothing")
     turn = state.turn
-    turn.forget([field for field in turn.session.data if field not in data])
+    known = turn.session.data
+    changed = {field: value for field, value in data.items() if known.get(field) is not value}
+    check_data(state, changed, ["hook:onDataUpdate"])
+    turn.forget([field for field in known if field not in data])
     for field, value in data.items():
         turn.write(field, value, "action")
 
