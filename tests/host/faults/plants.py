@@ -100,6 +100,7 @@ PLANTS: Final[Mapping[str, Callable[[], Rewrite]]] = {
     "no journal": lambda: _left_out("INSERT INTO falai_journal", [("understand",)]),
     "the gate is not judged at the commit": lambda: _words("epoch = ?", "? >= 0", within="UPDATE falai_sessions"),
     "a person takes over, and what was said still goes out": lambda: _left_out("'withheld'"),
+    "what was withheld stays in the transcript": lambda: _left_out("SET unsent = 1"),
     "the newest message first": lambda: _words("ORDER BY revision, position", "ORDER BY revision DESC, position DESC", within="falai_outbox"),
     "what was sent is forgotten": lambda: _left_out("SET state = 'sent'", [("x",)]),
     "what failed to be sent is dropped": lambda: _words(

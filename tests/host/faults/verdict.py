@@ -40,6 +40,7 @@ class _Evidence:
     inbox: Sequence[Row]
     outbox: Sequence[Row]
     log: Sequence[Row]
+    transcript: Sequence[Row]
     wakes: Sequence[Row]
     sessions: Sequence[Row]
 
@@ -67,6 +68,7 @@ def judge(folder: Path, steps: Sequence[Step], agent: Agent[Any]) -> list[str]:
             inbox=_rows(db, "SELECT * FROM falai_inbox ORDER BY seq"),
             outbox=_rows(db, "SELECT * FROM falai_outbox ORDER BY session, revision, position"),
             log=_rows(db, "SELECT * FROM falai_run_log ORDER BY seq"),
+            transcript=_rows(db, "SELECT * FROM falai_transcript ORDER BY seq"),
             wakes=_rows(db, "SELECT * FROM falai_wakes"),
             sessions=_rows(db, "SELECT * FROM falai_sessions"),
         )
@@ -74,7 +76,7 @@ def judge(folder: Path, steps: Sequence[Step], agent: Agent[Any]) -> list[str]:
     promises = (
         _nothing_is_lost, _nothing_is_played_twice, _nothing_is_answered_twice, _only_what_counts_is_sent,
         _in_order, _actions_see_the_same, _tools_see_the_same, _replies_fit_their_actions, _a_person_is_not_interrupted, _first_come_first_served,
-        _timers, _no_late_silence, _a_timer_fires_once, _once_for_all_sessions,
+        _the_transcript_tells_it, _timers, _no_late_silence, _a_timer_fires_once, _once_for_all_sessions,
     )  # fmt: skip
     return [f"{promise.__name__.strip('_')}: {what}" for promise in promises for what in promise(found)]
 
@@ -235,6 +237,18 @@ def _replies_fit_their_actions(found: _Evidence) -> Iterator[str]:
         names = item.split("/")[0].split("+")
         if bursts[line["session"], f"message:{names[0]}"] != names:
             yield f"{line['text']!r} answers {bursts[line['session'], f'message:{names[0]}']}"
+
+
+def _the_transcript_tells_it(found: _Evidence) -> Iterator[str]:
+    """Whatever was written stands in it once, whatever was sent too, and nothing that was withheld."""
+    came = sorted((row["session"], row["key"]) for row in found.inbox if row["kind"] == "message")
+    heard = sorted((row["session"], f"message:{row['id']}") for row in found.transcript if row["role"] == "user")
+    if came != heard:
+        yield f"{came} came, {heard} were heard"
+    sent = sorted(row["key"] for row in found.outbox if row["state"] == "sent")
+    said = sorted(row["id"] for row in found.transcript if row["role"] != "user" and not row["unsent"])
+    if sent != said:
+        yield f"{sent} were sent, {said} were said"
 
 
 # --- timers -------------------------------------------------------------------------------------
