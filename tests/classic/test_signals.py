@@ -174,6 +174,22 @@ def test_a_failing_handler_is_logged_and_does_not_count(fired: Fired, caplog: py
     assert fired.ids == ["s", "t", "s", "t"]
 
 
+def test_a_reply_with_that_fails_is_a_failing_handler() -> None:
+    """D-73, D-75: it belongs to the handler; nothing of it counts, and the turn goes on."""
+
+    def handler(ctx: SignalContext) -> Any:
+        ctx.update_data({"size": 2})
+        return {"replyWith": lambda given: given.nothing, "complete": True}
+
+    talk = Talk(A, signals=[{"id": "s", "phase": "pre", "behavior": "once", "handler": handler}])
+    talk.says(speak="One.")
+    [firing] = talk.state.firings
+    assert (talk.said, talk.data, talk.at, firing.directive) == (["One."], {}, "a.a1", None)
+    assert "nothing" in str(firing.handler_error)
+    assert talk.session is not None
+    assert "falai3" not in talk.session.metadata
+
+
 # --- how often ----------------------------------------------------------------------------------
 
 
@@ -214,6 +230,13 @@ def test_both_runs_in_each_phase(fired: Fired, behavior: str, phases: list[str])
     talk.says(speak="One.")
     assert [ctx.phase for ctx in fired.contexts] == phases
     assert [firing.phase for firing in talk.state.firings] == phases
+
+
+def test_a_cooldown_without_a_time_runs_in_both_phases(fired: Fired) -> None:
+    """D-69, D-79: it is treated as `always` there too."""
+    talk = Talk(A, signals=[fired.signal("s", phase="both", behavior="cooldown")])
+    talk.says(speak="One.")
+    assert [ctx.phase for ctx in fired.contexts] == ["pre", "post"]
 
 
 def test_what_is_known_of_a_signal(fired: Fired) -> None:

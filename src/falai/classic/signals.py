@@ -36,7 +36,8 @@ __all__ = ["SignalContext", "after_turn", "call_signals", "not_looked_for"]
 _LOG: Final = logging.getLogger(__name__)
 
 Moment = Literal["pre", "post"]
-_EXTRA: Final = ("stopOtherSignals", "replyWith")
+_STOPS: Final = "stopOtherSignals"
+_EXTRA: Final = (_STOPS, "replyWith")
 _NO_VALUES: Final = "the signal matched, and the model found none of the values to extract"
 
 
@@ -108,8 +109,8 @@ async def after_turn(state: TurnState) -> None:
         own = own_state(state.turn.session)
         pending = to_plain({position: _plain(members.pop(position))}, "pendingDirective")
         state.turn.session.metadata[OWN] = {**own, "pendingDirective": pending}
-        found = Merged(members, None, found.emitters)
-    await act_on(state, Merged(members, found.position, found.emitters), state.current())
+        found = Merged(members, None, found.emissions)
+    await act_on(state, Merged(members, found.position, found.emissions), state.current())
 
 
 # --- which fire ---------------------------------------------------------------------------------
@@ -125,18 +126,23 @@ async def _may_fire(state: TurnState, signal: Wire) -> bool:
 
 
 def _is_used_up(state: TurnState, signal: Wire, known: Mapping[str, Any]) -> bool:
-    behavior = signal.get("behavior", "always")
-    if behavior == "once":
-        return True
-    if behavior != "cooldown" or "cooldownMs" not in signal:
+    if _recurs(signal):
         return False
+    if signal["behavior"] == "once":
+        return True
     since = read_date(known.get("lastTriggeredAt"))
     return since is not None and state.turn.now_ms - since < signal["cooldownMs"]
 
 
+def _recurs(signal: Wire) -> bool:
+    """Whether nothing limits how often it fires; a cooldown that says no time limits nothing (D-69)."""
+    behavior = signal.get("behavior", "always")
+    return behavior == "always" or (behavior == "cooldown" and "cooldownMs" not in signal)
+
+
 def _matches(state: TurnState, signal: Wire, phase: Moment) -> bool:
-    id, behavior = signal["id"], signal.get("behavior", "always")
-    if id in state.unwanted_signals or (phase == "post" and id in state.fired and behavior != "always"):
+    id = signal["id"]
+    if id in state.unwanted_signals or (phase == "post" and id in state.fired and not _recurs(signal)):
         return False
     return not texts(signal.get("when")) or state.turn.judged.mentions.get(id) is True
 
@@ -162,6 +168,7 @@ async def _fire(state: TurnState, signal: Wire, phase: Moment) -> bool:
         _LOG.warning("signal %s: %s", id, _NO_VALUES, extra=line("signal.no_values", signal=id))
     try:
         returned = await settled(signal["handler"](given))
+        directives = [await _resolved(raw, given) for raw in (*wants.directives, returned)]
     except Exception as error:  # noqa: BLE001  what an author's function raises is known to nobody (D-75)
         tell_raised(f"signal:{id}", error)
         state.firings.append(replace(firing, handler_error=without_secrets(words_of(error)), duration_ms=_since(begun)))
@@ -169,8 +176,8 @@ async def _fire(state: TurnState, signal: Wire, phase: Moment) -> bool:
     await write_data(state, wants.data, [wants.emitter])
     await write_context(state, wants.context)
     stops, whole = False, Directive()
-    for raw in (*wants.directives, returned):
-        directive, last = await _read(raw, wants, given)
+    for raw in directives:
+        directive, last = _read(raw, wants.emitter)
         stops, whole = stops or last, merge(whole, directive)
         state.emit(wants.emitter, directive)
     emitted = whole if members_of(whole) else None
@@ -196,26 +203,27 @@ def _context(wants: _Wants, signal: Wire, phase: Moment, values: Mapping[str, An
     )
 
 
-async def _read(raw: Any, wants: _Wants, given: SignalContext) -> tuple[Any, bool]:
-    """A signal's directive without its two own members, `replyWith` become `reply`; and whether it stops others (D-73)."""
+async def _resolved(raw: Any, given: SignalContext) -> Any:
+    """What a handler gave, with the text that its `replyWith` gives (D-73)."""
+    if not is_object(raw):
+        return raw
+    own = named(raw, (*MEMBERS, *_EXTRA))
+    reply = own.pop("replyWith", None)
+    text = await settled(reply(given)) if callable(reply) else reply
+    return own if text is None else {**own, "reply": str(text)}
+
+
+def _read(raw: Any, emitter: str) -> tuple[Any, bool]:
+    """A signal's directive without `stopOtherSignals`, and whether it says so (D-73)."""
     if raw is None:
         return Directive(), False
     if not is_directive(raw):
-        raise TypeError(f"{wants.emitter} gave {show(raw)}, and a directive is expected, or nothing")
+        raise TypeError(f"{emitter} gave {show(raw)}, and a directive is expected, or nothing")
     if not is_object(raw):
         return raw, False
-    own = named(raw, (*MEMBERS, *_EXTRA))
-    reply = await _reply(own.get("replyWith"), given)
-    directive = {name: value for name, value in own.items() if name not in _EXTRA}
-    directive |= {} if reply is None else {"reply": reply}
+    directive = {name: value for name, value in raw.items() if name != _STOPS}
     validate(directive)
-    return directive, own.get("stopOtherSignals") is True
-
-
-async def _reply(reply_with: Any, given: SignalContext) -> str | None:
-    if callable(reply_with):
-        reply_with = await settled(reply_with(given))
-    return None if reply_with is None else str(reply_with)
+    return directive, raw.get(_STOPS) is True
 
 
 def _since(begun: float) -> float:
