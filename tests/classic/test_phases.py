@@ -296,6 +296,15 @@ def test_writes_of_one_phase_are_checked_together() -> None:
     assert raised.value.emitters == ("signal:s1", "signal:s2")
 
 
+def test_who_wrote_nothing_is_not_blamed() -> None:
+    """D-56, D-64: of the emitters of a phase, those are named who emitted what is wrong."""
+    wrong = step("a1", prepare=gives({"dataUpdate": {"colour": "red"}}))
+    talk = Talk(flow("A", wrong, hooks={"onEnter": gives({"appendPrompt": ["x"]})}))
+    with pytest.raises(DataValidationError) as raised:
+        talk.says()
+    assert raised.value.emitters == ("hook:prepare:a1",)
+
+
 def test_without_a_schema_nothing_is_checked() -> None:
     """D-56."""
     talk = Talk(flow("A", step("a1")), signals=[signal("s", {"dataUpdate": {"anything": [1]}})], schema=None)

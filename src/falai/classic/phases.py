@@ -37,12 +37,17 @@ class Merged:
 
     members: dict[str, Any]
     position: Emission | None
-    emitters: tuple[str, ...]
+    emissions: Sequence[Emission]
 
     @property
     def left(self) -> Directive:
         """What is for the speaker."""
         return _only(self.members, _LEFT)
+
+    def emitters(self, *names: str) -> tuple[str, ...]:
+        """Who emitted one of these members, in order."""
+        by = [e.emitter for e in self.emissions if not members_of(e.directive).keys().isdisjoint(names)]
+        return tuple(dict.fromkeys(by))
 
 
 def merged(emissions: Sequence[Emission]) -> Merged:
@@ -50,16 +55,15 @@ def merged(emissions: Sequence[Emission]) -> Merged:
     directive = reduce(merge, (emission.directive for emission in emissions), Directive())
     members = members_of(directive)
     name = next((name for name in POSITIONS if name in members), None)
-    emitters = tuple(dict.fromkeys(emission.emitter for emission in emissions))
     if name is None:
-        return Merged(members, None, emitters)
+        return Merged(members, None, emissions)
     emitter = next(e.emitter for e in reversed(emissions) if name in members_of(e.directive))
-    return Merged(members, Emission(emitter, _only(members, (name,))), emitters)
+    return Merged(members, Emission(emitter, _only(members, (name,))), emissions)
 
 
 async def act_on(state: TurnState, found: Merged, run: Run | None) -> bool:
     """Writes, keeps what is for the speaker, and applies the position; says whether there was one."""
-    await write(state, found.members, found.emitters)
+    await write(state, found.members, found.emitters("dataUpdate"))
     keep(state, found)
     if found.position is None:
         return False
@@ -83,7 +87,7 @@ def without(found: Merged, names: Iterable[str]) -> None:
     if dropped:
         _LOG.warning(
             "%s after the model has spoken has no meaning and is dropped; emitted by %s",
-            ", ".join(dropped), ", ".join(found.emitters),
+            ", ".join(dropped), ", ".join(found.emitters(*dropped)),
             extra=line("directive.dropped", members=dropped),
         )  # fmt: skip
 

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from falai.classic.compiling import StepPart
 from falai.classic.directive import BEFORE_MODEL, Directive, members_of
-from falai.classic.hooks import all_hold, call_finalizer, call_hook, call_shorthand
+from falai.classic.hooks import all_hold, call_finalizer, call_hook
 from falai.classic.phases import act_on, merged, without
 from falai.classic.positions import apply_position
 from falai.classic.response import ExecutedStep
 from falai.classic.state import Emission, TurnState
 from falai.classic.stepping import enter_flow, enter_hooks, freeze, stop_at
 from falai.classic.templates import prepare, text_of
-from falai.classic.toolcalls import tool_plan
+from falai.classic.toolcalls import bound, call_shorthand
 from falai.classic.writing import notice_data, write
 from falai.errors import ProviderError
 from falai.flow.definition import Instruction
@@ -145,8 +145,8 @@ def _tools(state: TurnState, talk: Talk | None, part: StepPart | None, injected:
         return None
     own = None if part is None or part.kind == "requires" else part.own
     tools = dict(state.compiled.tools_for(talk and talk.flow.id, own))
-    tools |= {plan.id: plan for plan in map(tool_plan, injected)}
-    return tuple(tools.values())
+    tools |= {tool.plan.id: tool for tool in map(bound, injected)}
+    return tuple(tool.plan for tool in tools.values())
 
 
 # --- after the call -----------------------------------------------------------------------------
@@ -185,7 +185,7 @@ async def _finalize(state: TurnState, part: StepPart) -> None:
 async def _after_model(state: TurnState, outcome: Spoken) -> Spoken | None:
     found = merged(state.taken())
     without(found, BEFORE_MODEL)
-    await write(state, found.members, found.emitters)
+    await write(state, found.members, found.emitters("dataUpdate"))
     if found.position is not None and "abort" in found.members:
         await apply_position(state, found.position, state.current())
         return None
