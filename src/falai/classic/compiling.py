@@ -26,13 +26,14 @@ from falai.classic.instructions import knowledge, with_terms
 from falai.classic.options import LIMITS, is_core_flow
 from falai.classic.state import CURRENT
 from falai.classic.templates import live
+from falai.classic.toolcalls import BoundTool
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.definition import Branch, Collect, Do, Flow, OnMessage, Prompt, Step
 from falai.flow.functions import Action, Tool
 from falai.flow.handlers import ActionContext, ActionResult, View, ok
 from falai.flow.phrases import split_phrases
 from falai.flow.places import Wire
-from falai.flow.plan import FieldPlan, ToolPlan
+from falai.flow.plan import FieldPlan
 from falai.flow.wire import to_wire
 from falai.session.keys import dedupe_key
 from falai.session.model import Run
@@ -113,7 +114,7 @@ class Compiled:
     flows: Mapping[str, FlowPart]
     signals: tuple[Wire, ...]
     """By priority, then as declared."""
-    tools: Mapping[Scope, Mapping[str, ToolPlan]]
+    tools: Mapping[Scope, Mapping[str, BoundTool]]
     instructions: Mapping[Scope, tuple[ScopedInstruction, ...]]
     warnings: tuple[str, ...]
 
@@ -146,7 +147,7 @@ class Compiled:
         flow = self.flows.get(run.flow_id)
         return None if flow is None or run.step_id is None else flow.steps.get(run.step_id)
 
-    def tools_for(self, flow_id: str | None, step: str | None) -> Mapping[str, ToolPlan]:
+    def tools_for(self, flow_id: str | None, step: str | None) -> Mapping[str, BoundTool]:
         """The tools at a step, of a flow, or of the agent, by id: inner ones have replaced outer ones (D-47)."""
         return self.tools.get((flow_id, step)) or self.tools.get((flow_id, None)) or self.tools[None, None]
 

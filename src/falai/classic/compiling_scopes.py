@@ -9,11 +9,10 @@ from typing import Any
 from falai.classic.instructions import Scope as InstructionScope
 from falai.classic.instructions import core_instruction
 from falai.classic.response import AppliedInstruction
-from falai.classic.toolcalls import tool_plan
+from falai.classic.toolcalls import BoundTool, bound
 from falai.classic.tools import tool_id
 from falai.flow.definition import Instruction
 from falai.flow.places import Wire
-from falai.flow.plan import ToolPlan
 
 __all__ = ["Scope", "ScopedInstruction", "scoped_instructions", "scoped_tools"]
 
@@ -30,10 +29,10 @@ class ScopedInstruction:
     applied: AppliedInstruction
 
 
-def scoped_tools(options: Wire, flows: Iterable[Wire]) -> dict[Scope, dict[str, ToolPlan]]:
+def scoped_tools(options: Wire, flows: Iterable[Wire]) -> dict[Scope, dict[str, BoundTool]]:
     """The tools of each scope by id; an inner tool replaces an outer one with its id (D-47)."""
     agent = _added({}, options.get("tools", ()))
-    found: dict[Scope, dict[str, ToolPlan]] = {(None, None): agent}
+    found: dict[Scope, dict[str, BoundTool]] = {(None, None): agent}
     for flow in flows:
         inner = found[flow["id"], None] = _added(agent, flow.get("tools", ()))
         for step in flow.get("steps", ()):
@@ -53,10 +52,10 @@ def scoped_instructions(options: Wire, flows: Iterable[Wire]) -> dict[Scope, tup
     return found
 
 
-def _added(outer: Mapping[str, ToolPlan], given: Sequence[Any]) -> dict[str, ToolPlan]:
+def _added(outer: Mapping[str, BoundTool], given: Sequence[Any]) -> dict[str, BoundTool]:
     """The outer tools, and those given; an id names one that is there already."""
     own = [tool for tool in given if not isinstance(tool, str)]
-    return {**outer, **{str(tool_id(tool)): tool_plan(tool) for tool in own}}
+    return {**outer, **{str(tool_id(tool)): bound(tool) for tool in own}}
 
 
 def _scoped(given: Sequence[Wire], scope: InstructionScope, ref: str | None) -> Iterator[ScopedInstruction]:

@@ -37,7 +37,7 @@ class Core(Agent[Any]):
             missing_tool=missing_tool,
             driven=compiled.driven,
             max_driven_steps=50 + 4 * int(compiled.limit("maxAutoStepsPerTurn")),
-            tools=tuple(compiled.tools_for(None, None).values()),
+            tools=tuple(tool.plan for tool in compiled.tools_for(None, None).values()),
             start_score=0,
             switch_margin=compiled.limit("flowSwitchMargin"),
         )

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from falai.classic.sessions import ClassicSession
 from falai.classic.state import TurnState
-from falai.classic.tools import is_tool
 from falai.errors import FlowConfigurationError
 from falai.log import line
 from falai.session.jsontext import is_list
@@ -23,7 +22,6 @@ __all__ = [
     "call_finalizer",
     "call_hook",
     "call_quietly",
-    "call_shorthand",
     "settled",
     "tell_raised",
 ]
@@ -75,18 +73,6 @@ async def call_hook(state: TurnState, emitter: str, hook: Any) -> None:
     """Calls a hook, if there is one; what it dispatches and then what it returns is emitted."""
     if hook is not None:
         state.emit(emitter, await settled(hook(_context(state, emitter))))
-
-
-async def call_shorthand(state: TurnState, emitter: str, given: Any) -> None:
-    """Calls a step's own `prepare` or `finalize`: a function of context and data, or a tool (D-80)."""
-    from falai.classic.toolcalls import run_as_hook  # which writes, as what is below this file does
-
-    if given is None:
-        return
-    if is_tool(given):
-        await run_as_hook(state, emitter, given)
-    else:
-        state.emit(emitter, await settled(given(state.context, state.turn.session.data)))
 
 
 async def call_finalizer(state: TurnState, emitter: str, call: Caller, given: Any) -> None:

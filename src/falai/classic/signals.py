@@ -7,13 +7,14 @@ for mentions. Which of them are looked for at all, code says first.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Final, Literal
 
 from falai.classic.compiling_values import texts
 from falai.classic.directive import BEFORE_MODEL, MEMBERS, POSITIONS, Directive, is_directive, members_of
+from falai.classic.handling import HandlerContext, Wants
 from falai.classic.hooks import all_hold, settled, tell_raised
 from falai.classic.merging import merge
 from falai.classic.named import named
@@ -22,7 +23,7 @@ from falai.classic.response import Firing
 from falai.classic.sessions import OWN, ClassicSession, own_state
 from falai.classic.state import TurnState
 from falai.classic.validating import validate
-from falai.classic.writing import check_data, write_context, write_data
+from falai.classic.writing import write_context, write_data
 from falai.errors import words_of
 from falai.flow.places import Wire, is_object
 from falai.log import line
@@ -41,48 +42,18 @@ _EXTRA: Final = (_STOPS, "replyWith")
 _NO_VALUES: Final = "the signal matched, and the model found none of the values to extract"
 
 
-@dataclass(slots=True)
-class _Wants:
-    """What a handler wants written and done, until it has succeeded."""
-
-    state: TurnState
-    emitter: str
-    data: dict[str, Any] = field(default_factory=dict[str, Any])
-    context: dict[str, Any] = field(default_factory=dict[str, Any])
-    directives: list[Any] = field(default_factory=list[Any])
-
-
-@dataclass(slots=True)
-class SignalContext:
-    """What a signal's handler gets (D-72). Its writes are seen by itself at once, by others once it has succeeded."""
+@dataclass(slots=True, kw_only=True)
+class SignalContext(HandlerContext):
+    """What a signal's handler gets (D-72)."""
 
     signal: Mapping[str, Any]
     phase: Moment
     reason: str
     extracted: Mapping[str, Any] | None
     session: ClassicSession
-    context: Any
-    data: dict[str, Any]
-    history: Sequence[Mapping[str, Any]]
     last_user_message: str
     triggered_at: str
-    _wants: _Wants
     matched: Literal[True] = True
-
-    def update_data(self, patch: Mapping[str, Any]) -> None:
-        """Merges values into `data`. Raises DataValidationError when they do not fit the schema."""
-        check_data(self._wants.state, patch, [self._wants.emitter])
-        self.data |= patch
-        self._wants.data |= patch
-
-    def update_context(self, patch: Mapping[str, Any]) -> None:
-        """Merges values into the context."""
-        self.context = {**(self.context or {}), **patch}
-        self._wants.context |= patch
-
-    def dispatch(self, directive: Directive | Mapping[str, Any]) -> None:
-        """Emits a directive; it comes before the one that the handler returns."""
-        self._wants.directives.append(directive)
 
 
 async def not_looked_for(state: TurnState) -> frozenset[str]:
@@ -159,7 +130,7 @@ def _reason(signal: Wire) -> str:
 
 async def _fire(state: TurnState, signal: Wire, phase: Moment) -> bool:
     """Calls a handler; says whether the others of this phase are to be left alone."""
-    id, begun, wants = signal["id"], perf_counter(), _Wants(state, f"signal:{signal['id']}")
+    id, begun, wants = signal["id"], perf_counter(), Wants(state, f"signal:{signal['id']}")
     values = dict(state.turn.judged.extract.get(id, {})) or None if "extract" in signal else None
     given = _context(wants, signal, phase, values)
     firing = Firing(id=id, phase=phase, reason=given.reason, extracted=values)
@@ -186,7 +157,7 @@ async def _fire(state: TurnState, signal: Wire, phase: Moment) -> bool:
     return stops
 
 
-def _context(wants: _Wants, signal: Wire, phase: Moment, values: Mapping[str, Any] | None) -> SignalContext:
+def _context(wants: Wants, signal: Wire, phase: Moment, values: Mapping[str, Any] | None) -> SignalContext:
     state, turn = wants.state, wants.state.turn
     return SignalContext(
         signal=signal,

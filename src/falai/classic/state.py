@@ -26,7 +26,7 @@ from falai.turn.state import Turn
 
 if TYPE_CHECKING:
     from falai.classic.compiling import Compiled  # whose functions look into this state
-    from falai.classic.toolcalls import Called  # likewise
+    from falai.classic.handling import Wants  # likewise
 
 __all__ = ["CURRENT", "Emission", "Link", "Mark", "TurnState"]
 
@@ -91,7 +91,7 @@ class TurnState:
     def _start_working(self) -> None:
         self.texts: dict[int, str] = {}
         """What the functions of templates gave at this moment, by their identity."""
-        self.calls: list[Called] = []
+        self.calls: list[Wants] = []
         """The tools that the model called, in order."""
         self.wrong: Exception | None = None
         """An invalid directive of a tool: the turn fails, and not the tool's call (D-62)."""

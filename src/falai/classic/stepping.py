@@ -11,11 +11,12 @@ from typing import Any
 from falai.classic.branching import branch, move_on
 from falai.classic.compiling import FlowPart, StepPart
 from falai.classic.completing import complete
-from falai.classic.hooks import all_hold, any_holds, call_hook, call_shorthand
+from falai.classic.hooks import all_hold, any_holds, call_hook
 from falai.classic.phases import act_on, merged
 from falai.classic.positions import begin, go_to_step, was_opened
 from falai.classic.response import ExecutedStep
 from falai.classic.state import TurnState
+from falai.classic.toolcalls import call_shorthand
 from falai.errors import FlowConfigurationError, Problem
 from falai.flow.definition import Collect, Prompt
 from falai.flow.places import listing

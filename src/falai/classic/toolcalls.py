@@ -7,25 +7,26 @@ here but what is no `Exception`. Directives are only noted: they belong to the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from falai.classic.directive import Directive, members_of
 from falai.classic.errors import ToolExecutionError
+from falai.classic.handling import HandlerContext, Wants
 from falai.classic.hooks import settled
 from falai.classic.named import named, snake_name
 from falai.classic.options import TOOL
 from falai.classic.response import ExecutedStep, ToolCall
 from falai.classic.state import CURRENT, Emission, TurnState
-from falai.classic.tools import in_scope
+from falai.classic.tools import is_tool
 from falai.classic.validating import validate
-from falai.classic.writing import check_data, write
-from falai.errors import FlowConfigurationError, words_of
+from falai.classic.writing import write
+from falai.errors import FlowConfigurationError, Problem, words_of
 from falai.flow.functions import as_tool, plan_tool
 from falai.flow.handlers import ToolContext as CoreContext
 from falai.flow.handlers import ToolResult as CoreResult
@@ -34,10 +35,10 @@ from falai.flow.plan import ToolPlan
 from falai.flow.values import is_known
 from falai.model.effects import ToolAnswer, ToolUse
 from falai.model.tools import what_raised
-from falai.session.jsontext import copied, json_text, quoted
+from falai.session.jsontext import copied, json_text, quoted, show
 from falai.session.model import Run
 
-__all__ = ["Called", "ToolContext", "ToolResult", "missing_tool", "run_as_hook", "tool_plan"]
+__all__ = ["BoundTool", "ToolContext", "ToolResult", "bound", "call_shorthand", "missing_tool"]
 
 _RESULT = ("data", "success", "error", "directive", "dataUpdate", "contextUpdate")
 
@@ -58,46 +59,18 @@ class ToolResult:
     context_update: Mapping[str, Any] | None = None
 
 
-@dataclass(slots=True)
-class Called:
-    """One call of a tool: what it wants written, and what it emitted, in order."""
+@dataclass(slots=True, kw_only=True)
+class ToolContext(HandlerContext):
+    """What a tool's handler gets (D-44).
 
-    id: str
-    state: TurnState
-    emitter: str
-    emissions: list[Emission] = field(default_factory=list[Emission])
-    data: dict[str, Any] = field(default_factory=dict[str, Any])
-    context: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(slots=True)
-class ToolContext:
-    """What a handler gets (D-44).
-
-    `data` and `context` show what was written before, and what this handler writes; later tools of the
-    turn see it too, once this one has succeeded. `step` is the step that speaks, `None` where no flow
-    does. `metadata` is the session's. `run` and `now` are as in a tool of the core.
+    `step` is the step that speaks, `None` where no flow does. `metadata` is the session's. `run` and
+    `now` are as in a tool of the core.
     """
 
-    context: Any
-    data: dict[str, Any]
-    history: Sequence[Mapping[str, Any]]
     step: ExecutedStep | None
     metadata: Mapping[str, Any]
     run: Run | None
     now: datetime
-    _call: Called
-
-    def update_data(self, patch: Mapping[str, Any]) -> None:
-        """Merges values into `data`. Raises `DataValidationError` when they do not fit the schema (D-46)."""
-        check_data(self._call.state, patch, [self._call.emitter])
-        self.data |= patch
-        self._call.data |= patch
-
-    def update_context(self, patch: Mapping[str, Any]) -> None:
-        """Merges values into the context."""
-        self.context = {**(self.context or {}), **patch}
-        self._call.context |= patch
 
     def get_field(self, key: str) -> Any:
         """The value of a field, `None` when it has none."""
@@ -111,19 +84,23 @@ class ToolContext:
         """Whether the field is known."""
         return is_known(self.data.get(key))
 
-    def dispatch(self, directive: Directive | Mapping[str, Any]) -> None:
-        """Emits a directive, which counts once the model has spoken."""
-        self._call.emissions.append(Emission(self._call.emitter, directive))
-
 
 Handler = Callable[[ToolContext, Wire], Any]
 _FAILED: Final = "the tool did not succeed"
-_CALL: Final[ContextVar[Called | None]] = ContextVar("falai.classic.call", default=None)
+_CALL: Final[ContextVar[Wants | None]] = ContextVar("falai.classic.call", default=None)
 
 
-def tool_plan(tool: Any) -> ToolPlan:
-    """The tool as the core calls it. Raises FlowConfigurationError for a function that can be none."""
-    return _adapted(*_made(tool))
+class BoundTool(NamedTuple):
+    """A tool as the core calls it, and its handler as a hook calls it."""
+
+    plan: ToolPlan
+    run: Handler
+
+
+def bound(tool: Any) -> BoundTool:
+    """The tool, made ready. Raises FlowConfigurationError for what cannot be called as one."""
+    plan, run = _made(tool)
+    return BoundTool(_adapted(plan, run), run)
 
 
 def missing_tool(use: ToolUse) -> ToolAnswer:
@@ -134,13 +111,23 @@ def missing_tool(use: ToolUse) -> ToolAnswer:
     return ToolAnswer(words, error="unknown")
 
 
-async def run_as_hook(state: TurnState, emitter: str, tool: Any) -> None:
-    """Runs a tool, or the one with this id, in the place of a step's `prepare` or `finalize`, without arguments (D-80).
+async def call_shorthand(state: TurnState, emitter: str, given: Any) -> None:
+    """Calls a step's own `prepare` or `finalize`: a function of context and data, or a tool (D-80).
 
-    What it emits counts as the hook's. Raises ToolExecutionError when it fails.
+    Raises what the function raises, and ToolExecutionError when the tool fails.
     """
-    plan, run = _made(_found(state, tool) if isinstance(tool, str) else tool)
-    call, turn = Called(plan.id, state, emitter), state.turn
+    if given is None:
+        return
+    if is_tool(given):
+        await _run_as_hook(state, emitter, _found(state, given) if isinstance(given, str) else bound(given))
+    else:
+        state.emit(emitter, await settled(given(state.context, state.turn.session.data)))
+
+
+async def _run_as_hook(state: TurnState, emitter: str, tool: BoundTool) -> None:
+    """Runs a tool without arguments; what it emits counts as the hook's."""
+    plan, run = tool
+    call, turn = Wants(state, emitter), state.turn
     context = CoreContext(state.context, turn.session.data, state.history, state.current(), turn.now_at)
     try:
         result = _members(await _handled(call, run, {}, context))
@@ -149,23 +136,24 @@ async def run_as_hook(state: TurnState, emitter: str, tool: Any) -> None:
     if result.success is False:
         raise ToolExecutionError(plan.id, result.error or _FAILED)
     await _write(call)
-    for emission in call.emissions:
-        state.emit(emission.emitter, emission.directive)
+    for directive in call.directives:
+        state.emit(emitter, directive)
 
 
-def _found(state: TurnState, id: str) -> Any:
+def _found(state: TurnState, id: str) -> BoundTool:
     """The tool with this id, as the current step sees it."""
     run = state.current()
     part = None if run is None else state.compiled.part(run)
-    flow = None if run is None else state.compiled.flows.get(run.flow_id)
-    scopes: list[Wire] = [state.compiled.options, flow.wire if flow else {}, part.wire if part else {}]
-    return in_scope(*(scope.get("tools", ()) for scope in scopes))[id]
+    return state.compiled.tools_for(run.flow_id if run else None, part.own if part else None)[id]
 
 
 def _made(tool: Any) -> tuple[ToolPlan, Handler]:
     """The tool as the core has it, and its handler as 3.x calls it."""
     if is_object(tool):
         wire = named(tool, TOOL)
+        if not callable(wire.get("handler")):
+            what = f"the tool {quoted(wire['id'])} has as its handler: {show(wire.get('handler'))}"
+            raise FlowConfigurationError(Problem("bad-tool", "injectTools", what, "Give it a function of (ctx, args)"))
         return _of_mapping(wire), wire["handler"]
     made = as_tool(tool)
     assert made is not None  # the options are checked
@@ -204,7 +192,7 @@ def _adapted(plan: ToolPlan, run: Handler) -> ToolPlan:
     def begin(arguments: Wire, _: Any) -> None:
         state = CURRENT.get()
         assert state is not None  # tools are called in a turn
-        state.calls.append(Called(plan.id, state, f"tool:{plan.id}"))
+        state.calls.append(Wants(state, f"tool:{plan.id}"))
         state.tool_calls.append(ToolCall(plan.id, arguments))
         _CALL.set(state.calls[-1])
 
@@ -216,7 +204,7 @@ def _adapted(plan: ToolPlan, run: Handler) -> ToolPlan:
                 return refused
             given = await _handled(call, run, arguments, context)
         except Exception as error:  # noqa: BLE001  the model reads what went wrong (D-46)
-            call.emissions.clear()
+            call.directives.clear()
             return _failure(what_raised(plan.id, context.run, error))
         await _keep(call)
         return _read(given, _last_reply(call))
@@ -224,7 +212,7 @@ def _adapted(plan: ToolPlan, run: Handler) -> ToolPlan:
     return replace(plan, handler=handle, validate_input=begin, check_permissions=None)
 
 
-async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreContext[Any]) -> Any:
+async def _handled(call: Wants, run: Handler, arguments: Wire, context: CoreContext[Any]) -> Any:
     """What the handler gave; what it wants written, and all that it emits, is with the call."""
     state = call.state
     own = ToolContext(
@@ -235,7 +223,7 @@ async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreCon
         metadata=state.session.metadata,
         run=context.run,
         now=context.now,
-        _call=call,
+        _wants=call,
     )
     given = await settled(run(own, arguments))
     result = _members(given)
@@ -246,11 +234,11 @@ async def _handled(call: Called, run: Handler, arguments: Wire, context: CoreCon
     return given
 
 
-async def _write(call: Called) -> None:
+async def _write(call: Wants) -> None:
     await write(call.state, {"dataUpdate": call.data, "contextUpdate": call.context}, [call.emitter])
 
 
-async def _keep(call: Called) -> None:
+async def _keep(call: Wants) -> None:
     """Writes what the call wants written, and puts the emissions of all calls in the order of the calls.
 
     A hook that raises and an invalid directive end the turn, and not the call alone (D-62, D-81): the
@@ -259,12 +247,12 @@ async def _keep(call: Called) -> None:
     state = call.state
     try:
         await _write(call)
-        for emission in call.emissions:
-            validate(emission.directive)
+        for directive in call.directives:
+            validate(directive)
     except Exception as error:  # noqa: BLE001  it is raised again behind the speaking call
         state.wrong = state.wrong or error
-        call.emissions.clear()
-    state.emissions = [emission for made in state.calls for emission in made.emissions]
+        call.directives.clear()
+    state.emissions = [Emission(made.emitter, directive) for made in state.calls for directive in made.directives]
 
 
 def _members(given: Any) -> ToolResult:
@@ -287,8 +275,8 @@ def _read(given: Any, say: str | None) -> CoreResult:
     return _failure(result.error or _FAILED, say) if result.success is False else CoreResult(result.data, say=say)
 
 
-def _last_reply(call: Called) -> str | None:
-    replies = [members_of(emission.directive).get("reply") for emission in call.emissions]
+def _last_reply(call: Wants) -> str | None:
+    replies = [members_of(directive).get("reply") for directive in call.directives]
     return next((reply for reply in reversed(replies) if isinstance(reply, str) and reply.strip()), None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from falai.flow.functions import TOOL, Tool, as_tool
@@ -10,7 +9,7 @@ from falai.flow.places import is_object
 from falai.session.jsontext import MISSING
 from falai.session.keys import is_blank_id
 
-__all__ = ["handler_of", "in_scope", "is_tool", "tool_id"]
+__all__ = ["handler_of", "is_tool", "tool_id"]
 
 
 def tool_id(tool: Any) -> str | None:
@@ -30,12 +29,3 @@ def handler_of(tool: Any) -> Any:
 def is_tool(shorthand: Any) -> bool:
     """Whether a step's `prepare` or `finalize` is a tool or a tool's id, and no plain function (D-80)."""
     return isinstance(shorthand, str | Tool) or is_object(shorthand) or hasattr(shorthand, TOOL)
-
-
-def in_scope(*scopes: Iterable[Any]) -> dict[str, Any]:
-    """The tools of these scopes by id, the outermost scope first: one further in replaces one further out (D-47).
-
-    An id in a list names a tool that is there anyway.
-    """
-    given = (tool for scope in scopes for tool in scope if not isinstance(tool, str))
-    return {id: tool for tool in given if (id := tool_id(tool)) is not None}
