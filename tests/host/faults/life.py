@@ -107,23 +107,38 @@ class _Living:
         inner = SQLiteLedger(life.folder / "host.db") if life.real else InlineLedger(life.folder / "host.db")
         ledgers.append(inner)
         self.ledger: Ledger = MortalLedger(inner, death, life.rewrite)
-        self.host = MortalHost(
+        self.host = self._made()
+
+    def _made(self) -> MortalHost:
+        host = MortalHost(
             self.desk.agent,
             self.ledger,
             channel=self.desk.channel,
             context=self.desk.context,
-            settings=_settings(Dice(("settings", seed))),
+            settings=_settings(Dice(("settings", self.life.seed))),
             clock=self.clock,
         )
-        self.host.death = death
+        host.death = self.desk.death
+        return host
 
     async def go(self) -> None:
-        async with self.host:
-            for step in self.steps[self.done :]:
-                await self._surely(step)
-                self.world.write("done", now=self.clock.now_ms())
-                await asyncio.sleep(step.pause_ms / 1000)
-            await self._settle()
+        """The rest of the script. A restart ends a host as it should end, and another goes on."""
+        while True:
+            async with self.host:
+                if await self._plays_on():
+                    return await self._settle()
+            self.host = self._made()
+
+    async def _plays_on(self) -> bool:
+        """Whether the script is at its end; else this host is."""
+        for step in self.steps[self.done :]:
+            await self._surely(step)
+            self.world.write("done", now=self.clock.now_ms())
+            self.done += 1
+            await asyncio.sleep(step.pause_ms / 1000)
+            if step.kind == "restart":
+                return False
+        return True
 
     async def _surely(self, step: Step) -> None:
         """Again and again, as a vendor does; somebody makes room on the disk meanwhile."""

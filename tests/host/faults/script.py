@@ -28,7 +28,7 @@ Kind = Literal[
 ]
 _WEIGHTS: dict[Kind, float] = {
     "message": 8, "again": 3, "twice": 2, "quick": 2, "booked": 2, "paid": 2, "start": 1, "hold": 2, "release": 2,
-    "person": 1, "clock": 2, "disk": 1, "wait": 3,
+    "person": 1, "clock": 2, "disk": 1, "wait": 3, "restart": 1,
 }  # fmt: skip
 _MINUTE = 60_000
 
