@@ -41,7 +41,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 def test_a_provider_is_needed() -> None:
     """An agent without one cannot be built."""
-    with pytest.raises(FlowConfigurationError, match="model"):
+    with pytest.raises(FlowConfigurationError, match="provider is missing"):
         create_agent(name="Ana")  # type: ignore[call-arg]  # that is the point
 
 

@@ -16,6 +16,7 @@ from falai.classic.named import snake_name
 from falai.classic.options import AGENT, BRANCH, FLOW, INSTRUCTION, SIGNAL, STEP, TOOL, wire_options
 from falai.errors import Problem
 from falai.session.jsontext import is_list, is_object
+from falai.store import MemoryStore
 
 
 def does(*_: object) -> None:
@@ -204,6 +205,7 @@ WRONG: dict[str, list[tuple[dict[str, Any], str, list[str]]]] = {
     "not-text": [
         (agent(name=" "), "name", ["name"]),
         (agent(goal=5), "goal", ["5"]),
+        (agent(sessionId=" "), "sessionId", ['" "']),
         (agent(flows=[{"id": "a", "when": "x"}]), "flows[0].title", ["missing"]),
         (in_step(prompt=5), "flows[0].steps[0].prompt", ["5"]),
         (agent(terms=[{"name": "CRM"}]), "terms[0].description", ["missing"]),
@@ -222,8 +224,14 @@ WRONG: dict[str, list[tuple[dict[str, Any], str, list[str]]]] = {
     ],
     "not-an-object": [
         (agent(hooks=[]), "hooks", ["a list"]),
-        (agent(persistence={"autoSave": True}), "persistence", ["persistence"]),
+        (agent(persistence=[]), "persistence", ["a list", "adapter"]),
+        (agent(knowledgeBase=["a"]), "knowledgeBase", ["a list"]),
     ],
+    "not-a-store": [
+        (agent(persistence={"autoSave": True}), "persistence.adapter", ["missing"]),
+        (agent(persistence={"adapter": dict}), "persistence.adapter", ["persistence.adapter"]),
+    ],
+    "bad-model": [(agent(provider=None), "provider", ["provider is missing"])],
     "not-a-boolean": [(in_step(auto=1), "flows[0].steps[0].auto", ["1"]), (agent(debug="on"), "debug", ['"on"'])],
     "not-a-number": [(signal(priority="high"), "signals[0].priority", ['"high"'])],
     "not-one-of": [(signal(behavior="twice"), "signals[0].behavior", ['"twice"'])],
@@ -322,7 +330,7 @@ def a_full_agent() -> dict[str, Any]:
         instructions=[rule, Instruction("x")], terms=[{"name": "CRM", "description": "d", "synonyms": ["s"]}],
         knowledgeBase={}, signals=[{"title": "Is angry", "phase": "both", "handler": does, "extract": {}, "behavior": "cooldown",
         "cooldownMs": 5, "enabled": True, "priority": 1.5, "when": "!calm", "if": does, "description": "d"}],
-        signalBatchSize=1, contextProvider=does, hooks={"beforeRespond": does}, persistence={"adapter": object(), "autoSave": False},
+        signalBatchSize=1, contextProvider=does, hooks={"beforeRespond": does}, persistence={"adapter": MemoryStore(), "autoSave": False},
         flowSwitchMargin=0, maxHistoryMessages=0, maxAutoStepsPerTurn=1, maxDirectiveChain=1, maxToolLoops=0,
         compaction={"maxTokens": 100}, debug=False, routerMode="ai", sessionId="s1",
     )  # fmt: skip

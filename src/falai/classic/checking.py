@@ -91,6 +91,8 @@ def option_findings(options: Wire) -> Iterator[Finding]:
     if is_blank_id(options.get("name")):
         what = f"name is {show(options.get('name', MISSING))}"
         yield _AGENT.key("name").problem("not-text", what, "Write the agent's name")
+    if "provider" not in options:
+        yield _AGENT.key("provider").problem("bad-model", "provider is missing", 'Name a model: "openai:gpt-5-mini"')
     if "context" in options and "contextProvider" in options:
         what = "both context and contextProvider are given"
         yield _AGENT.key("context").problem("context-and-provider", what, "Keep one of them")
@@ -111,9 +113,10 @@ def _checks(fields: Mapping[str, SchemaField] | None) -> dict[str, Check]:
         "signals": _signals,
         "contextProvider": functions,
         "hooks": hooks(HOOKS),
+        "knowledgeBase": _object,
         "persistence": _persistence,
         "debug": boolean,
-        "sessionId": text,
+        "sessionId": _id,
         **_LIMITS,
     }
 
@@ -165,10 +168,24 @@ def _terms(value: Any, place: Place) -> Iterator[Finding]:
     yield from objects(value, place, check)
 
 
+def _object(value: Any, place: Place) -> Iterator[Finding]:
+    if not is_object(value):
+        yield place.problem("not-an-object", f"{place.name} is {show(value)}", "Write an object")
+
+
+def _id(value: Any, place: Place) -> Iterator[Finding]:
+    if is_blank_id(value):
+        yield place.problem("not-text", f"{place.name} is {show(value)}", "Write text that is not blank")
+
+
 def _persistence(value: Any, place: Place) -> Iterator[Finding]:
-    if not is_object(value) or "adapter" not in value:
+    if not is_object(value):
         yield place.problem("not-an-object", f"{place.name} is {show(value)}", 'Write {"adapter": <a store>}')
         return
+    adapter = value.get("adapter", MISSING)
+    if not all(callable(getattr(adapter, method, None)) for method in ("load", "save")):
+        here = place.key("adapter")
+        yield here.problem("not-a-store", f"{here.name} is {show(adapter)}", "Give a store, such as SQLiteStore")
     yield from each({"autoSave": boolean, "userId": text, "migrateSession": functions}, value, place)
     yield from unlisted(value, PERSISTENCE, place)
 
