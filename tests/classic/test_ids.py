@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from falai.classic.ids import derived_id, flow_called, instruction_id
+from falai.classic.flows import ClassicFlow, flow_of
+from falai.classic.ids import derived_id, instruction_id
 
 TITLES = {
     "Book a visit": "book_a_visit",
@@ -61,7 +62,6 @@ def test_another_process_derives_the_same() -> None:
 
 def test_flows_by_id_then_by_title() -> None:
     """D-3: ids win over titles."""
-    flows = [{"id": "a", "title": "b"}, {"id": "b", "title": "c"}, {"id": "d", "title": "b"}]
-    found = [flow_called(name, flows) for name in ("a", "b", "c", "x")]
-    assert found == [flows[0], flows[1], flows[1], None]
-    assert flow_called("t", [{"id": "1", "title": "t"}, {"id": "2", "title": "t"}]) == {"id": "1", "title": "t"}
+    flows = [ClassicFlow("a", "b"), ClassicFlow("b", "c"), ClassicFlow("d", "t"), ClassicFlow("e", "t")]
+    found = [flow_of(name, flows) for name in ("a", "b", "c", "t", "x")]
+    assert found == [flows[0], flows[1], flows[1], flows[2], None]

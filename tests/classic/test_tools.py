@@ -318,3 +318,29 @@ async def test_injected_tools_stand_over_all_others() -> None:
     assert read(provider) == ["injected", "new"]
     await one.chat("Go on")
     assert [tool.id for tool in provider.calls[-1].request.tools] == ["find"]
+
+
+async def test_an_injected_tool_needs_a_handler() -> None:
+    """The error names the tool; a directive's form says nothing of it (D-60)."""
+    step = talk("one", prepare=lambda *_: {"injectTools": [{"id": "new"}]})
+    with pytest.raises(FlowConfigurationError, match='"new" has as its handler: null') as failure:
+        await agent(model(), flows=[flow(step)]).chat("Hi")
+    assert failure.value.code == "bad-tool"
+
+
+async def test_a_handler_may_write_into_a_context_that_is_no_mapping() -> None:
+    """It gets attributes; a handler that fails has changed nothing (D-44, D-46)."""
+
+    class Host:
+        tier = "gold"
+
+    def upgrade(ctx: Any, args: Any) -> str:
+        ctx.update_context({"tier": args["to"]})
+        if args["to"] == "lead":
+            raise ValueError("no such tier")
+        return str(ctx.context.tier)
+
+    host, provider = Host(), model(calls(("find", {"to": "lead"})), calls(("find", {"to": "platinum"})), "Done")
+    await agent(provider, tools=[made(upgrade)], context=host).chat("Hi")
+    assert read(provider) == [{"success": False, "error": "no such tier"}, "platinum"]
+    assert host.tier == "platinum"

@@ -9,14 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass
 from typing import Any, Final
 
 from falai.classic.checking import checked_options
 from falai.classic.compiling import compiled
 from falai.classic.core import Core
 from falai.classic.directive import Directive
-from falai.classic.flows import ClassicFlow, flow_of, flows_of
+from falai.classic.flows import ClassicFlow, flow_of
 from falai.classic.keeping import Keeper
 from falai.classic.loop import Loop
 from falai.classic.options import wire_flow
@@ -36,29 +35,20 @@ _LOG: Final = logging.getLogger("falai.agent")
 AnySession = Session | Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
-    """The options, and what was made of them: a turn works with the one that was there when it began (D-8)."""
-
-    given: Mapping[str, Any]
-    options: Mapping[str, Any]
-    core: Core
-    flows: tuple[ClassicFlow, ...]
-
-
 class ClassicAgent:
     """An agent with the front of version 3. `create_agent` makes one."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        self._built = _build(options)
-        self._keeper = Keeper(self._built.options)
-        self._loop = Loop(self._keeper, self._built.options)
+        self._given = options
+        self._core = _core(options)
+        self._keeper = Keeper(self._core.compiled.options)
+        self._loop = Loop(self._keeper, self._core.compiled.options)
 
     @property
     def core(self) -> Core:
         """The agent of the core below (D-85): a host that runs flows of the core calls its `turn` for wakes
         and events, with sessions from `store` and under `lock`."""
-        return self._built.core
+        return self._core
 
     @property
     def store(self) -> Store:
@@ -68,7 +58,7 @@ class ClassicAgent:
     @property
     def flows(self) -> tuple[ClassicFlow, ...]:
         """The agent's flows."""
-        return self._built.flows
+        return self._core.compiled.named
 
     def flow(self, name: str) -> ClassicFlow | None:
         """The flow with this id, else the one with this title; `None` when there is none (D-3)."""
@@ -83,10 +73,10 @@ class ClassicAgent:
 
         Raises FlowConfigurationError with every problem; the agent is as before then.
         """
-        before = self._built.options
-        flows = [*before.get("flows", ()), wire_flow(options, len(before.get("flows", ())))]
-        self._built = _build({**self._built.given, "provider": self.core.model, "flows": flows})
-        return self._built.flows[-1]
+        before: Sequence[Any] = self._core.compiled.options.get("flows", ())
+        flows = [*before, wire_flow(options, len(before))]
+        self._core = _core({**self._given, "provider": self._core.model, "flows": flows})
+        return self.flows[-1]
 
     async def respond(
         self,
@@ -115,7 +105,7 @@ class ClassicAgent:
             message=message, history=history, session=session, session_id=session_id,
             context_override=context_override, allowed_flows=allowed_flows, message_id=message_id,
         )  # fmt: skip
-        return await self._loop.respond(self._built.core, request)
+        return await self._loop.respond(self._core, request)
 
     async def respond_stream(
         self,
@@ -133,14 +123,14 @@ class ClassicAgent:
         Raises nothing: an error is the last chunk. Closing the generator earlier ends the turn without
         effect, and the call to the provider (D-39).
         """
-        built = self._built
+        core = self._core  # a flow that is added later is none of this turn's (D-8)
 
         def answer() -> AsyncGenerator[str | AgentResponse, None]:
             request = read_request(
                 message=message, history=history, session=session, session_id=session_id,
                 context_override=context_override, allowed_flows=allowed_flows, message_id=message_id,
             )  # fmt: skip
-            return self._loop.stream(built.core, request)
+            return self._loop.stream(core, request)
 
         async with aclosing(chunks_of(answer)) as chunks:
             async for chunk in chunks:
@@ -172,10 +162,8 @@ class ClassicAgent:
             return await self._keeper.keep(opened, with_pending(opened.session, directive))
 
 
-def _build(options: Mapping[str, Any]) -> _Built:
-    checked = checked_options(options)
-    made = compiled(checked)
-    core = Core(made)
+def _core(options: Mapping[str, Any]) -> Core:
+    made = compiled(checked_options(options))
     for warning in made.warnings:
         _LOG.warning("[Agent] %s", warning, extra=line("classic.warning"))
-    return _Built(options, checked.options, core, flows_of(checked.options))
+    return Core(made)

@@ -8,6 +8,7 @@ from falai.classic.compiling import FlowPart, StepPart
 from falai.classic.compiling_values import texts
 from falai.classic.completing import complete
 from falai.classic.directive import is_directive
+from falai.classic.flows import ids_of
 from falai.classic.hooks import all_hold
 from falai.classic.phases import act_on, merged
 from falai.classic.positions import apply_position, go_to_step
@@ -97,7 +98,8 @@ async def _take(state: TurnState, run: Run, flow: FlowPart, part: StepPart, plac
         _note(state, run, step_id, "branch")
         await go_to_step(state, run, plan, step_id, "completed")
     elif isinstance(then, str):
-        _note(state, run, f"flow:{state.compiled.flow_named(then)}", "branch")
+        [target] = ids_of([then], state.compiled.named, emission.emitter)
+        _note(state, run, f"flow:{target}", "branch")
         await apply_position(state, emission, run)
     elif not await act_on(state, merged([emission]), run):
         await move_on(state, run, flow, part)

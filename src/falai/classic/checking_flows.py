@@ -25,7 +25,6 @@ from falai.classic.checking_parts import (
     when,
 )  # fmt: skip
 from falai.classic.directive import is_directive
-from falai.classic.ids import flow_called
 from falai.classic.options import BRANCH, FLOW, FLOW_HOOKS, STEP, STEP_HOOKS
 from falai.classic.tools import is_tool, tool_id
 from falai.classic.validating import directive_problems
@@ -211,7 +210,7 @@ class _Step:
             yield place.problem("bad-branch-target", what, f"Steps of this flow: {listing([*map(quoted, self.ids)])}")
 
     def _is_place(self, name: str) -> bool:
-        return name in self.ids or flow_called(name, self.known.flows) is not None
+        return name in self.ids or any(name in (flow.get("id"), flow.get("title")) for flow in self.known.flows)
 
 
 def _conditions(branch: Wire) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from falai.classic.checking import Checked
 from falai.classic.compiling_scopes import Scope, ScopedInstruction, scoped_instructions, scoped_tools
 from falai.classic.compiling_values import opaque_field, signal_flow, texts
-from falai.classic.ids import flow_called
+from falai.classic.flows import ClassicFlow, flows_of
 from falai.classic.instructions import knowledge, with_terms
 from falai.classic.options import LIMITS, is_core_flow
 from falai.classic.state import CURRENT
@@ -112,6 +112,8 @@ class Compiled:
     checked: Checked
     core: Mapping[str, Any]
     flows: Mapping[str, FlowPart]
+    named: tuple[ClassicFlow, ...]
+    """Every flow that can be addressed, those of the core's form too (D-3)."""
     signals: tuple[Wire, ...]
     """By priority, then as declared."""
     tools: Mapping[Scope, Mapping[str, BoundTool]]
@@ -156,15 +158,6 @@ class Compiled:
         for scope in dict.fromkeys(((None, None), (flow_id, None), (flow_id, step))):
             yield from self.instructions.get(scope, ())
 
-    def flow_named(self, name: str) -> str | None:
-        """The id of the flow with this id, else with this title, of either kind (D-3)."""
-        found = flow_called(name, self.named_flows())
-        return None if found is None else str(found["id"])
-
-    def named_flows(self) -> list[Wire]:
-        """Id and title of every flow that can be addressed."""
-        return [_identity(flow) for flow in self.options.get("flows", ())]
-
 
 def compiled(checked: Checked) -> Compiled:
     """The core's options for checked options, and the tables. Calls nothing that an author wrote."""
@@ -191,13 +184,15 @@ def compiled(checked: Checked) -> Compiled:
     core["tools"] = [Tool(id, _never_called, parameters={"type": "object"}) for id in tools[None, None]]
     instructions = scoped_instructions(options, wires)
     return Compiled(
-        checked, core, flows, signals, tools, instructions, (*(notice.text for notice in checked.warnings), *warnings)
+        checked=checked,
+        core=core,
+        flows=flows,
+        named=flows_of(options),
+        signals=signals,
+        tools=tools,
+        instructions=instructions,
+        warnings=(*(notice.text for notice in checked.warnings), *warnings),
     )
-
-
-def _identity(flow: Any) -> Wire:
-    wire = to_wire(flow) if is_core_flow(flow) else flow
-    return {"id": wire["id"], "title": wire.get("title", wire.get("name"))}
 
 
 def _never_run(context: ActionContext[Any]) -> ActionResult:  # noqa: ARG001  an action gets its context

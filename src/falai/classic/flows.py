@@ -51,7 +51,7 @@ def flow_of(name: str, flows: Sequence[ClassicFlow]) -> ClassicFlow | None:
 
 
 def ids_of(names: Iterable[str], flows: Sequence[ClassicFlow], where: str) -> frozenset[str]:
-    """The ids of the flows with these ids or titles (D-3).
+    """The ids of the flows with these ids or titles (D-3), which were named at this place.
 
     Raises FlowConfigurationError (`unknown-flow`) with all names that no flow has, and the flows there are.
     """

@@ -75,7 +75,7 @@ def _take_pending(state: TurnState) -> bool:
 def _bar(state: TurnState, *, all_flows: bool) -> None:
     """Who is no candidate for this message; a current flow that is not allowed gives way (D-29)."""
     turn = state.turn
-    flows = frozenset(flow["id"] for flow in state.compiled.named_flows())
+    flows = frozenset(flow.id for flow in state.compiled.named)
     state.disallowed = frozenset() if state.allowed is None else flows - state.allowed
     turn.barred = state.unwanted_signals | (flows if all_flows else state.disallowed)
     turn.suspend([run for run in turn.session.runs if run.status == "asking" and run.flow_id in state.disallowed])

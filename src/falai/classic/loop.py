@@ -13,7 +13,7 @@ from typing import Any, cast
 from falai.agent import Delta, Done
 from falai.classic.core import Core
 from falai.classic.errors import Phase
-from falai.classic.flows import flows_of, ids_of
+from falai.classic.flows import ids_of
 from falai.classic.history import Item, bounded, compacted, continued
 from falai.classic.hooks import settled
 from falai.classic.keeping import Keeper, Opened
@@ -89,8 +89,8 @@ class Loop:
             yield response
 
     async def _begun(self, work: _Work, opened: Opened) -> TurnState:
-        request, options = work.request, work.core.compiled.options
-        allowed = None if request.allowed is None else ids_of(request.allowed, flows_of(options), "allowedFlows")
+        request, named = work.request, work.core.compiled.named
+        allowed = None if request.allowed is None else ids_of(request.allowed, named, "allowedFlows")
         is_repeated = request.message_id is not None and request.message_id in opened.session.inputs
         work.found = dict(self._stored) if is_object(self._stored) else {}
         work.ambient = None if is_repeated else await self._ambient()

@@ -11,13 +11,14 @@ from typing import Any, Final, Literal
 
 from falai.classic.compiling import FlowPart
 from falai.classic.directive import OBJECT_FORMS, POSITIONS, Directive, members_of
+from falai.classic.flows import ids_of
 from falai.classic.hooks import call_quietly
 from falai.classic.named import named
 from falai.classic.sessions import OWN
 from falai.classic.state import Emission, Link, TurnState
 from falai.classic.writing import check_data, notice_data
 from falai.errors import FlowConfigurationError, Problem
-from falai.flow.places import Wire, is_object, listing
+from falai.flow.places import Wire, is_object
 from falai.flow.plan import FlowPlan
 from falai.session.jsontext import quoted
 from falai.session.keys import run_id
@@ -258,13 +259,8 @@ def _no_limit(state: TurnState) -> int:
 
 
 def _flow(state: TurnState, name: str, emitter: str) -> FlowPlan:
-    found = state.compiled.flow_named(name)
-    plan = None if found is None else state.turn.plan.flows.get(found)
-    if plan is None:
-        there = listing([quoted(str(flow["id"])) for flow in state.compiled.named_flows()], "and") or "none"
-        what = f"the directive goes to the flow {quoted(name)}, and there is no such flow"
-        raise FlowConfigurationError(Problem("unknown-flow", emitter, what, f"The flows there are: {there}"))
-    return plan
+    [found] = ids_of([name], state.compiled.named, emitter)
+    return state.turn.plan.flows[found]
 
 
 def _entrance(plan: FlowPlan, flow: FlowPart | None, step: str, emitter: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from falai.classic.errors import DataValidationError, ResponseGenerationError
 from falai.classic.response import (
@@ -67,7 +67,7 @@ def stopped_by(error: BaseException) -> StoppedReason | None:
 
 
 def _ended(state: TurnState, result: TurnResult) -> Iterator[EndedFlow]:
-    titles: Mapping[str, Any] = {flow["id"]: flow["title"] for flow in state.compiled.named_flows()}
+    titles = {flow.id: flow.title for flow in state.compiled.named}
     for end in result.ended:
         yield EndedFlow(end.run.flow_id, titles.get(end.run.flow_id), _reason(state, end))
 
