@@ -45,7 +45,7 @@ async def test_an_input_that_is_tried_again(ledger: Ledger) -> None:
 
 
 async def test_an_input_that_is_let_go(ledger: Ledger) -> None:
-    """Nothing of what it said is left."""
+    """Nothing of what it said is left, nor of why it failed: an error may quote it."""
     await receive(ledger, "m1")
     await ledger.run(note_answers(await job_of(ledger), {("understand", 0): "1"}))
     await _set_aside(ledger)
@@ -53,7 +53,7 @@ async def test_an_input_that_is_let_go(ledger: Ledger) -> None:
     assert await ledger.run(drop_dead(row, now_ms=NOW))
     assert not await ledger.run(drop_dead(row, now_ms=NOW))
     assert await keys_of(ledger) == []
-    assert [row[0] for row in await ledger.run(ask("SELECT body FROM falai_inbox"))] == [""]
+    assert [tuple(row) for row in await ledger.run(ask("SELECT body, error FROM falai_inbox"))] == [("", None)]
     assert list(await ledger.run(ask("SELECT answer FROM falai_journal"))) == []
 
 

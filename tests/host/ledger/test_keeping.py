@@ -131,6 +131,7 @@ async def test_what_was_set_aside_is_swept_by_its_own_time(ledger: Ledger) -> No
     assert len(await ledger.run(dead("a", limit=9))) == 2
     await ledger.run(sweep("a", now_ms=NOW + DAY + 1, keep=Keep(dead=DAY), limit=9))
     assert await ledger.run(dead("a", limit=9)) == ()
+    assert [row[0] for row in await ledger.run(ask("SELECT error FROM falai_inbox"))] == [None, None]
     assert (await ledger.run(take_in(PLACE, [arrival("m2")], now_ms=NOW, limits=MANY))).new == ()
 
 

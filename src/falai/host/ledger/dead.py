@@ -26,7 +26,7 @@ _RETRY_MESSAGE = """
     WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
 # The key of an input stays known: what was dropped does not come back with a repeated delivery.
 _DROP_INPUT = """
-    UPDATE falai_inbox SET state = 'done', body = '', attachments = '[]', settled_at = ?
+    UPDATE falai_inbox SET state = 'done', body = '', attachments = '[]', error = NULL, settled_at = ?
     WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'dead' RETURNING key"""
 _DROP_JOURNAL = "DELETE FROM falai_journal WHERE tenant = ? AND agent = ? AND session = ? AND input = ?"
 _DROP_MESSAGE = """

@@ -23,7 +23,7 @@ _KEYS = """
         SELECT seq FROM falai_inbox WHERE agent = ? AND state = 'done' AND body = '' AND settled_at < ?
         ORDER BY settled_at LIMIT ?) RETURNING seq"""
 _DEAD_INPUTS = """
-    UPDATE falai_inbox SET state = 'done', body = '', attachments = '[]' WHERE seq IN (
+    UPDATE falai_inbox SET state = 'done', body = '', attachments = '[]', error = NULL WHERE seq IN (
         SELECT seq FROM falai_inbox WHERE agent = ? AND state = 'dead' AND settled_at < ?
         ORDER BY settled_at LIMIT ?) RETURNING tenant, agent, session, key"""
 _JOURNAL = "DELETE FROM falai_journal WHERE tenant = ? AND agent = ? AND session = ? AND input = ?"
