@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from falai import ActionContext, ActionResult, Agent, Collect, Do, Field, Flow, Message, OnAnyMessage, Prompt, Say, ok
+from falai.host import hand_over
 from host.stage import Echo, Home, Wire, echo, hosted, until
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "handover.py"
@@ -128,3 +129,15 @@ async def test_a_question_under_the_condition_of_its_start(home: Home, if_: Any,
     assert look is not None
     assert [run.status for run in look.runs] == (["asking"] if stays else [])
     assert ("premise-changed" in look.log[0].log) is not stays
+
+
+async def test_a_persons_gate_stays_as_it_is(home: Home) -> None:
+    """A flow that hands over behind a closed gate changes nothing of it."""
+    flow = Flow("human", on=[OnAnyMessage(repeat="always")], steps=[Do("give", hand_over)])
+    async with hosted(echo(flows=[flow], actions=[hand_over]), home) as host:
+        await host.hold("s1", "Bo writes", understand=True, skip=True)
+        await host.ask("s1", Message("hello", id="m1"))
+        look = await host.look("s1")
+    assert look is not None
+    gate = look.row.gate
+    assert (gate.reason, gate.understand, gate.skip) == ("Bo writes", True, True)

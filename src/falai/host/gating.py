@@ -22,7 +22,10 @@ _REASONS: Final[ContextVar[list[str] | None]] = ContextVar("falai_handing_over",
 
 @action(name="handOver")
 def hand_over(ctx: ActionContext[Any], reason: str = "handed over") -> ActionResult:  # noqa: ARG001  # an action has one
-    """Hand the conversation over to a person: the assistant is silent from the next message on."""
+    """Hand the conversation over to a person: the assistant is silent from the next message on.
+
+    A gate that is closed already stays as it is.
+    """
     asked = _REASONS.get()
     if asked is None:
         return failed("no host plays this turn, so nobody can take over")
