@@ -108,6 +108,13 @@ async def test_a_flow_may_be_added() -> None:
     assert one.flows == (added,)
 
 
+@pytest.mark.parametrize("given", [{}, {"name": "Book", "steps": [{"id": "a", "say": "Hi"}]}])
+def test_a_flow_without_anything_of_either_form_is_told_of(given: dict[str, Any]) -> None:
+    """What has neither title nor id is looked at as a flow of the core, which says what is missing (D-85)."""
+    with pytest.raises(FlowConfigurationError, match="is missing"):
+        agent(model(), flows=[given])
+
+
 async def test_a_signal_is_switched_off_and_on_while_the_agent_lives() -> None:
     """`enabled` is read at each turn, also after a flow was added (D-69)."""
     signal: dict[str, Any] = {"id": "s", "phase": "pre", "handler": lambda _: None}

@@ -67,5 +67,6 @@ def ids_of(names: Iterable[str], flows: Sequence[ClassicFlow], where: str) -> fr
 def _flow(given: Any) -> ClassicFlow:
     if is_core_flow(given):
         wire = to_wire(given)
-        return ClassicFlow(wire["id"], wire.get("name") or wire["id"])
+        id = wire.get("id", "")  # the core tells of one that is missing
+        return ClassicFlow(id, wire.get("name") or id)
     return ClassicFlow(given["id"], given["title"], tuple(given.get("requiredFields", ())))
