@@ -167,6 +167,10 @@ class _Living:
                 await self.host.receive(session, Event(step.kind, name, {"n": name}), customer=CUSTOMER)
             case "start":
                 await self.host.receive(session, Start("remind", name, {"n": name}), customer=CUSTOMER)
+            case "takeover":
+                await self._says(session, name)
+                await asyncio.sleep(step.ms / 1000)
+                await self._person(step)
             case "hold" | "release" | "person":
                 await self._person(step)
             case _:
@@ -177,7 +181,7 @@ class _Living:
 
     async def _person(self, step: Step) -> None:
         match step.kind:
-            case "hold":
+            case "hold" | "takeover":
                 await self.host.hold(step.session, "a person looks at it", skip=step.pause_ms > 0)
                 self.world.write("held", session=step.session)
             case "release":

@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["JumpingLoop"]
 
-_ROUNDS = 20_000  # a life takes some hundreds
+_ROUNDS = 5_000  # a life takes some hundreds
 
 
 class _Selector(selectors.SelectSelector):

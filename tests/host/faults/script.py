@@ -12,30 +12,19 @@ __all__ = ["SESSIONS", "Step", "draw_script"]
 
 SESSIONS = ("s1", "s2")
 Kind = Literal[
-    "message",
-    "again",
-    "twice",
-    "quick",
-    "booked",
-    "paid",
-    "start",
-    "hold",
-    "release",
-    "person",
-    "clock",
-    "disk",
-    "wait",
-]
+    "message", "again", "twice", "quick", "takeover", "booked", "paid", "start", "hold", "release", "person", "clock",
+    "disk", "wait", "restart",
+]  # fmt: skip
 _WEIGHTS: dict[Kind, float] = {
-    "message": 8, "again": 3, "twice": 2, "quick": 2, "booked": 2, "paid": 2, "start": 1, "hold": 2, "release": 2,
-    "person": 1, "clock": 2, "disk": 1, "wait": 3, "restart": 1,
+    "message": 8, "again": 3, "twice": 2, "quick": 2, "takeover": 2, "booked": 2, "paid": 2, "start": 1, "hold": 1,
+    "release": 2, "person": 1, "clock": 2, "disk": 1, "wait": 3, "restart": 1,
 }  # fmt: skip
 _MINUTE = 60_000
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens, and how long nothing happens after it."""
+    """One thing that happens, and how long nothing happens after it. A `takeover` is a hold `ms` after a message."""
 
     kind: Kind
     session: str
@@ -51,7 +40,7 @@ def draw_script(dice: Dice) -> Sequence[Step]:
         kind, session = dice.weighted(_WEIGHTS), dice.pick(SESSIONS)
         name = f"{session}n{number}"
         if kind == "again":
-            known = [step for step in steps if step.kind in {"message", "twice", "quick"}]
+            known = [step for step in steps if step.kind in {"message", "twice", "quick", "takeover"}]
             if not known:
                 continue
             session, name = (again := dice.pick(known)).session, again.name
@@ -65,6 +54,8 @@ def _ms(dice: Dice, kind: Kind) -> int:
             return dice.pick([-60, -1, 1, 31, 125, 3 * 24 * 60]) * _MINUTE + dice.number(0, 999)
         case "disk":
             return dice.number(0, 6)
+        case "takeover":
+            return dice.pick([0, 20, 60, 300])
         case "wait":
             return dice.pick([100, 1000, 5000])
         case _:

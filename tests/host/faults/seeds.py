@@ -75,12 +75,20 @@ def _child(life: Life) -> None:
     os._exit(0)
 
 
+def _warm_up() -> None:
+    """Everything is imported before the first process forks off: each life runs the same code, and begins at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        play(0, Path(folder))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Faults of a host, by seed.")
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int, nargs="?")
     parser.add_argument("--processes", action="store_true")
     asked = parser.parse_args()
+    if asked.processes:
+        _warm_up()
     bad = 0
     for seed in range(asked.first, (asked.last or asked.first) + 1):
         with tempfile.TemporaryDirectory(prefix="falai-faults-") as folder:

@@ -19,6 +19,7 @@ from host.faults.seeds import play
 pytestmark = pytest.mark.faults
 
 TESTS = Path(__file__).parents[2]
+SEEDS_OF_A_PLANT = 300  # most are found by the first few
 AGAIN = "repeat it in tests/ with: python -m host.faults.seeds"
 
 
@@ -43,10 +44,10 @@ def test_a_process_that_is_killed_anywhere(*, full: bool) -> None:
 def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     """A host with this fault does not pass: what the seeds of this file say is worth something."""
     rewrite = PLANTS[name]()
-    for seed in range(60):
+    for seed in range(SEEDS_OF_A_PLANT):
         try:
             if play(seed, tmp_path / str(seed), rewrite=rewrite):
                 return
         except RuntimeError:  # it never comes to an end
             return
-    pytest.fail(f"60 seeds have not found it: {name}")
+    pytest.fail(f"{SEEDS_OF_A_PLANT} seeds have not found it: {name}")

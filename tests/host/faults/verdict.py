@@ -92,7 +92,7 @@ def _rows(db: sqlite3.Connection, sql: str) -> list[Row]:
 
 def _keys(step: Step) -> list[str]:
     match step.kind:
-        case "message" | "twice":
+        case "message" | "twice" | "takeover":
             return [f"message:{step.name}"]
         case "quick":
             return [f"message:{step.name}", f"message:{step.name}b"]
