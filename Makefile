@@ -40,7 +40,7 @@ mutants: $(INSTALLED) ## which one-line faults of turn/ the tests notice; goes o
 	$(BIN)/mutmut run $(ARGS)
 	$(BIN)/mutmut results
 
-bench: $(INSTALLED) ## what a turn, its prompts, a model call and a store cost beside their floors, how large a session grows; 1 when over a limit
+bench: $(INSTALLED) ## what a turn, its prompts, a model call, a store and a host cost beside their floors, how large a session grows, how late timers are; 1 when over a limit
 	$(BIN)/python -m benchmarks
 
 setup: $(INSTALLED) $(PYRIGHT)
