@@ -47,19 +47,24 @@ _HOMES: Final = {
     "ClassicFlow": "flows",
     "ClassicSession": "sessions",
     "Directive": "directive",
+    "DataValidationError": "errors",
     "HookContext": "hooks",
+    "ResponseGenerationError": "errors",
     "SignalContext": "signals",
     "TemplateContext": "templates",
     "ToolContext": "toolcalls",
+    "ToolCreationError": "errors",
+    "ToolExecutionError": "errors",
     "ToolResult": "toolcalls",
+    "UnsupportedOptionError": "errors",
     "create_agent": "create",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Loads what is asked for only then."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "flow":
         return import_module("falai.classic.flow")
-    return getattr(import_module(f"falai.classic.{_HOMES.get(name, 'errors')}"), name)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"falai.classic.{_HOMES[name]}"), name)

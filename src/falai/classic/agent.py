@@ -152,8 +152,9 @@ class ClassicAgent:
         `target` is a flow's id or title, or a directive. Nothing moves yet: the next turn begins with it, and
         uses it up. A second one takes the place of the first. The session that was given is not changed.
 
-        Raises FlowConfigurationError for an invalid directive or an unknown flow, and `ValueError` when no
-        session is given and there is no default one.
+        Raises FlowConfigurationError for an invalid directive or an unknown flow, `TypeError` for a target
+        that is neither a text nor a directive, `ValueError` when no session is given and there is no default
+        one, and what the store raises.
         """
         directive = pending_of(target, self.flows)
         if session is None and not self._keeper.has_default:

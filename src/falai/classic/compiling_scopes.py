@@ -60,5 +60,5 @@ def _added(outer: Mapping[str, BoundTool], given: Sequence[Any]) -> dict[str, Bo
 
 def _scoped(given: Sequence[Wire], scope: InstructionScope, ref: str | None) -> Iterator[ScopedInstruction]:
     for wire in given:
-        made = core_instruction(wire, scope, None)
+        made = core_instruction(wire, scope)
         yield ScopedInstruction(wire, made, AppliedInstruction(wire["id"], scope, ref))

@@ -5,7 +5,7 @@ The prompt has no word for the scope of an instruction, so each one begins with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from falai.classic.templates import Template, TemplateContext, live, text_of
@@ -25,13 +25,12 @@ _HEADING: Final = "Glossary"
 _BESIDE: Final = "Glossary (terms)"
 
 
-def core_instruction(instruction: Wire, scope: Scope, holds: Callable[[Any], bool] | None) -> Instruction:
-    """The instruction for the core; `holds` is what says, at the moment of speaking, whether its `if` does."""
+def core_instruction(instruction: Wire, scope: Scope) -> Instruction:
+    """The instruction for the core, but for its `if`, which the layer judges."""
     return Instruction(
         live(instruction["prompt"], _BEFORE[scope]),
         kind=instruction.get("kind", "should"),
         when=instruction.get("when"),
-        if_=holds,
         id=instruction["id"],
     )
 

@@ -18,8 +18,8 @@ from falai.session.codec import session_to_wire
 from falai.turn.result import OutMessage, ScheduledWake, TurnResult
 
 __all__ = [
-    "AgentResponse", "Answer", "AppliedInstruction", "Chunk", "EndedFlow", "ExecutedStep", "Firing", "Metadata", "StoppedReason",
-    "ToolCall",
+    "AgentResponse", "Answer", "AppliedInstruction", "Chunk", "EndedBy", "EndedFlow", "ExecutedStep", "Firing",
+    "Metadata", "StoppedReason", "ToolCall",
 ]  # fmt: skip
 
 StoppedReason = Literal[
@@ -27,6 +27,10 @@ StoppedReason = Literal[
     "prepare_error", "llm_error", "validation_error", "max_auto_steps",
 ]  # fmt: skip
 """Why a turn ended where it did (D-27). The last four stand on a stream's error chunk only."""
+
+
+EndedBy = Literal["completed", "last_step", "goto", "reset", "aborted"]
+"""Why a flow's run ended (D-28)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class EndedFlow:
 
     flow_id: str
     title: str | None
-    reason: Literal["completed", "last_step", "goto", "reset", "aborted"]
+    reason: EndedBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from falai.classic.errors import DataValidationError, ResponseGenerationError
 from falai.classic.response import (
     AgentResponse,
+    EndedBy,
     EndedFlow,
     Metadata,
     StoppedReason,
@@ -19,8 +20,6 @@ from falai.model.port import Usage
 from falai.turn.result import EndedRun, EndReason, ModelCall, TurnResult
 
 __all__ = ["message_of", "response_of", "stopped_by"]
-
-EndedBy = Literal["completed", "last_step", "goto", "reset", "aborted"]
 
 _FIRST_OF: Final[Sequence[Mark]] = (
     "aborted", "halt", "reply", "completed", "goto", "reset", "last_step", "finalize_error",
