@@ -478,7 +478,7 @@ async def test_places_are_built_from_three_texts(home: Home) -> None:
         arrival = Arrival("message:m1", "message", '{"text":"hello","id":"m1"}')
         now = host._setup.now_ms()
         await host._setup.ledger.run(take_in(place, [arrival], now_ms=now, limits=Limits()))
-        host._running.turns.refill()
+        host._running.work.refill()
         await host.drained()
     assert wire.texts == ["re: hello"]
 

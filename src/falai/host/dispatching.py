@@ -1,5 +1,8 @@
 """Which session is next: one task for a place at a time, a bounded number of tasks, in a fair order.
 
+`Dispatching` is all that a host needs of whatever hands out its work. There are two: `embedded` with
+the lanes below, and `queue` for several processes on one database.
+
 A lane knows places that have something to do, not what: the ledger knows that. So a lane may forget:
 what finds no room is found again by `refill`, which asks the ledger. Memory is bounded by what is in
 flight and two queues of fixed length. Places where somebody waits for an answer go before the others.
@@ -8,13 +11,16 @@ flight and two queues of fixed length. Places where somebody waits for an answer
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from falai.host.ledger.port import Place
+from falai.host.ledger.port import Job, Place, Work
 from falai.host.trouble import tell_trouble
+from falai.turn.result import OutMessage
 
-__all__ = ["Dispatcher", "Lane"]
+__all__ = ["Dispatcher", "Dispatching", "Doing", "Lane", "What"]
+
+What = Literal["input", "message", "wake"]
 
 _PAUSE_S: Final = 1.0  # after the ledger itself failed
 _CALM_EACH: Final = 8  # so often those for whom nobody waits have their turn, however many are urgent
@@ -25,6 +31,11 @@ class Dispatcher(Protocol):
 
     It calls `work(place)` for every place that was said to be ready, never twice at once for the same.
     """
+
+    @property
+    def in_flight(self) -> int:
+        """How many places this process works on."""
+        ...
 
     def ready(self, place: Place, *, urgent: bool = False) -> None:
         """Something is to be done for a place; `urgent` when a person waits for it."""
@@ -44,6 +55,57 @@ class Dispatcher(Protocol):
 
     async def stop(self, grace_s: float) -> None:
         """Begins nothing new, waits that long for what was begun, and gives back the rest (by cancelling it)."""
+        ...
+
+
+class Doing(NamedTuple):
+    """What there is to do for a place: each does one piece, and says whether there may be more at once."""
+
+    turn: Callable[[Place], Awaitable[bool]]
+    deliver: Callable[[Place], Awaitable[bool]]
+
+
+class Dispatching(Protocol):
+    """Who hands out the work of a host, and finds what is due. Its ledger is open while this is."""
+
+    @property
+    def turns(self) -> Dispatcher: ...
+
+    @property
+    def deliveries(self) -> Dispatcher: ...
+
+    async def open(self) -> None: ...
+
+    def loops(self) -> Sequence[Coroutine[Any, Any, None]]:
+        """What runs from `open` to `close`, the dispatchers too; it is cancelled at the end."""
+        ...
+
+    async def close(self) -> None:
+        """Called once nothing runs any more."""
+        ...
+
+    async def look(self) -> None:
+        """Finds now what is due."""
+        ...
+
+    def refill(self) -> None:
+        """What was told of and is not yet done, for whatever reason, is to be found again."""
+        ...
+
+    def due(self, what: What, at_ms: int) -> None:
+        """At this instant one of these is due; the ledger has it."""
+        ...
+
+    async def asked(self, place: Place, key: str) -> None:
+        """Somebody will wait for the turn of an input that is not taken in yet."""
+        ...
+
+    def tell(self, job: Job, messages: Sequence[OutMessage]) -> Work[None]:
+        """In the transaction of its commit: what the turn said, for those who asked in other processes."""
+        ...
+
+    async def held(self, place: Place) -> None:
+        """A gate was closed: returns when nobody sends what was read before, or after a moment."""
         ...
 
 

@@ -1,28 +1,29 @@
-"""The host at work: two lanes, an alarm and a broom, and what they tell one another.
+"""The host at work: who hands out its work, a broom, and what the parts tell one another.
 
-inbox   ▸ turns       plays inputs                 alarm   says when something is due
-outbox  ▸ deliveries  sends messages               broom   forgets what is kept long enough
+inbox   ▸ turns       plays inputs                 dispatching   says when, and for which session
+outbox  ▸ deliveries  sends messages               broom         forgets what is kept long enough
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 from falai.flow.durations import parse_duration
 from falai.host.delivering import Deliveries
-from falai.host.dispatching import Lane
+from falai.host.dispatching import Dispatching, Doing, What
+from falai.host.embedded import Embedded
 from falai.host.ledger.playing import next_job
 from falai.host.ledger.port import Done, Job, Limits, Place, Work
-from falai.host.ledger.ready import next_delivery, next_not_before, places_to_deliver, ready_places
+from falai.host.ledger.postgres import PostgresLedger
+from falai.host.ledger.ready import places_to_deliver, ready_places
 from falai.host.ledger.sweeping import sweep
-from falai.host.ledger.waking import due_wakes, next_due
+from falai.host.ledger.waking import next_due
 from falai.host.receiving import Intake
 from falai.host.setup import Setup
-from falai.host.timing import Alarm
 from falai.host.trouble import tell_trouble
 from falai.host.turning import Turns
 from falai.host.waiting import Waiters
@@ -30,21 +31,9 @@ from falai.turn.result import OutMessage
 
 __all__ = ["Engine"]
 
-_QUEUE: Final = 1000
-_WAKES_AT_ONCE: Final = 500
+_PLACES_AT_ONCE: Final = 1000
 _ROWS_AT_ONCE: Final = 500
 _SWEEP_EACH_S: Final = 60.0
-_NO_ROOM_MS: Final = 100
-
-What = Literal["input", "message"]
-
-
-class _Due(NamedTuple):
-    """What a look found: places with a timer that is due, and when the next of each kind will be."""
-
-    places: Sequence[Place]
-    soonest: Mapping[What, int | None]
-    wakes: int | None
 
 
 class Engine:
@@ -55,38 +44,37 @@ class Engine:
         self.waiters = Waiters()
         limits = Limits(session=setup.settings.session_limit, host=setup.settings.host_limit)
         self.intake = Intake(setup.name, limits)
-        at_once = setup.settings.at_once
-        self.turns = Lane(Turns(setup, self).play, self._ready, at_once=at_once, queue=_QUEUE)
-        self.deliveries = Lane(Deliveries(setup, self).deliver, self._unsent, at_once=at_once, queue=_QUEUE)
-        self.alarm = Alarm(setup.now_ms, self._look)
-        self._soonest: dict[What, int | None] = {"input": None, "message": None}
+        doing = Doing(Turns(setup, self).play, Deliveries(setup, self).deliver)
+        self.work = _dispatching(setup, doing, self.waiters)
         self._closing: Counter[Place] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Begins to work."""
-        loops = (self.turns.run(), self.deliveries.run(), self.alarm.run(), self._sweep_each_minute())
+        await self.work.open()
+        loops = (*self.work.loops(), self._sweep_each_minute())
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def stop(self) -> None:
         """Begins nothing new, waits for what was begun as long as the settings say, gives back the rest."""
         grace_s = parse_duration(self._setup.settings.grace) / 1000
-        await asyncio.gather(self.turns.stop(grace_s), self.deliveries.stop(grace_s))
+        await asyncio.gather(self.work.turns.stop(grace_s), self.work.deliveries.stop(grace_s))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.work.close()
         self.waiters.close()
 
     async def drained(self) -> None:
         """Returns when nothing is left to be done at the clock's now."""
         while True:
-            await self.alarm.look()
-            await self.turns.idle()
-            await self.deliveries.idle()
+            await self.work.look()
+            await self.work.turns.idle()
+            await self.work.deliveries.idle()
             now = self._setup.now_ms()
             if not await self._setup.ledger.run(self._any_left(now)):
                 return
-            self._refill_all()
+            self.work.refill()
             await asyncio.sleep(0)
 
     async def sweep(self) -> None:
@@ -101,17 +89,18 @@ class Engine:
     def committed(self, job: Job, done: Done, messages: Sequence[OutMessage]) -> None:
         self.waiters.tell(job, messages)
         if done.outbox:
-            self.deliveries.ready(job.place, urgent=True)
+            self.work.deliveries.ready(job.place, urgent=True)
         if done.wakes:
-            self.alarm.note(min(wake.due_at for wake in done.wakes))
+            self.work.due("wake", min(wake.due_at for wake in done.wakes))
+
+    def answers(self, job: Job, messages: Sequence[OutMessage]) -> Work[None]:
+        return self.work.tell(job, messages)
 
     def failed(self, job: Job, why: str) -> None:
         self.waiters.refuse(job, why)
 
     def due(self, what: What, at_ms: int) -> None:
-        known = self._soonest[what]
-        self._soonest[what] = at_ms if known is None else min(known, at_ms)
-        self.alarm.note(at_ms)
+        self.work.due(what, at_ms)
 
     def is_closing(self, place: Place) -> bool:
         return place in self._closing
@@ -126,46 +115,11 @@ class Engine:
             self._closing[place] -= 1
             self._closing += Counter()  # without those that are at nought
 
-    # --- what is due ------------------------------------------------------------------------------
-
-    async def _look(self) -> int | None:
-        """Moves what is due to where it is played; gives when to look again."""
-        now = self._setup.now_ms()
-        self._refill(now)
-        room = min(self.turns.room, _WAKES_AT_ONCE)
-        found = await self._setup.ledger.run(self._due(now, room))
-        for place in found.places:
-            self.turns.ready(place)
-        self._soonest = {what: _sooner(at, self._soonest[what]) for what, at in found.soonest.items()}
-        wakes = found.wakes if found.wakes is None or room > 0 else max(found.wakes, now + _NO_ROOM_MS)
-        return _sooner(*found.soonest.values(), wakes)
-
-    def _refill(self, now: int) -> None:
-        lanes: dict[What, Lane] = {"input": self.turns, "message": self.deliveries}
-        for what, lane in lanes.items():
-            at = self._soonest[what]
-            if at is not None and at <= now:
-                self._soonest[what] = None
-                lane.refill()
-
-    def _refill_all(self) -> None:
-        """What was told of and is not yet done, for whatever reason, is found again."""
-        self.turns.refill()
-        self.deliveries.refill()
-
-    def _due(self, now: int, room: int) -> Work[_Due]:
-        """Due timers become inputs, no more of them than find room: a storm would hold up those who write."""
-        name, late = self._setup.name, parse_duration(self._setup.settings.max_late)
-        places: Sequence[Place] = ()
-        if room > 0:
-            places = yield from due_wakes(name, now_ms=now, limit=room, max_late=late)
-        inputs = yield from next_not_before(name, now_ms=now)
-        messages = yield from next_delivery(name, now_ms=now)
-        return _Due(places, {"input": inputs, "message": messages}, (yield from next_due(name)))
+    # --- in the background ------------------------------------------------------------------------
 
     def _any_left(self, now: int) -> Work[bool]:
         name = self._setup.name
-        for place in (yield from ready_places(name, now_ms=now, limit=_QUEUE)):
+        for place in (yield from ready_places(name, now_ms=now, limit=_PLACES_AT_ONCE)):
             if (yield from next_job(place, now_ms=now, history_items=0)) is not None:
                 return True  # else it is a burst whose last pause is not over
         if (yield from places_to_deliver(name, now_ms=now, limit=1)):
@@ -173,22 +127,20 @@ class Engine:
         due = yield from next_due(name)
         return due is not None and due <= now
 
-    async def _ready(self, limit: int) -> Sequence[Place]:
-        return await self._setup.ledger.run(ready_places(self._setup.name, now_ms=self._setup.now_ms(), limit=limit))
-
-    async def _unsent(self, limit: int) -> Sequence[Place]:
-        now = self._setup.now_ms()
-        return await self._setup.ledger.run(places_to_deliver(self._setup.name, now_ms=now, limit=limit))
-
     async def _sweep_each_minute(self) -> None:
         while True:
             await asyncio.sleep(_SWEEP_EACH_S)
-            self._refill_all()
+            self.work.refill()
             try:
                 await self.sweep()
             except Exception as error:  # noqa: BLE001  # another minute will do
                 tell_trouble("forget old rows", error)
 
 
-def _sooner(*instants: int | None) -> int | None:
-    return min((at for at in instants if at is not None), default=None)
+def _dispatching(setup: Setup, doing: Doing, waiters: Waiters) -> Dispatching:
+    """A database of PostgreSQL may have several hosts, and knows of their work itself."""
+    if not isinstance(setup.ledger, PostgresLedger):
+        return Embedded(setup, doing)
+    from falai.host.queue.dispatching import Queued  # a host that has its database alone needs no queue
+
+    return Queued(setup, setup.ledger, doing, waiters)

@@ -19,12 +19,14 @@ from falai.host.errors import OverloadedError
 from falai.host.ledger import dead as set_aside
 from falai.host.ledger import erasing, gating, looking, sending
 from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Place
+from falai.host.ledger.postgres import PostgresLedger
 from falai.host.looking import Look, Status, look_at
+from falai.host.queue.clock import DatabaseClock
 from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person
 from falai.host.saving import person_says
 from falai.host.settings import Settings
 from falai.host.setup import Setup
-from falai.session.dates import iso, to_ms
+from falai.session.dates import iso, system_now, to_ms
 from falai.session.inputs import Anchor, Claims, Event, Message, Silenced, Start
 from falai.turn.result import OutMessage
 
@@ -65,14 +67,15 @@ class Host(Generic[C]):
         tenant: str = "default",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
+        ledger = _ledger(store)
         self._setup = Setup(
             agent=agent,
-            ledger=_ledger(store),
+            ledger=ledger,
             channels=_channels(channel),
             callables=Callables(context=context, anchors=anchors, claims=claims, gate=gate, history=history),
             settings=settings or Settings(),
             tenant=tenant,
-            clock=clock or agent.clock,
+            clock=_clock(clock or agent.clock, ledger),
             checkpoint=self.checkpoint,
         )
         self._engine: Engine | None = None
@@ -80,8 +83,13 @@ class Host(Generic[C]):
     async def __aenter__(self) -> Self:
         """Opens the store and begins to work. Raises `HostBusyError` when another process hosts it."""
         await self._setup.ledger.open()
-        self._engine = Engine(self._setup)
-        self._engine.start()
+        engine = Engine(self._setup)
+        try:
+            await engine.start()
+        except BaseException:
+            await self._setup.ledger.close()
+            raise
+        self._engine = engine
         return self
 
     async def __aexit__(
@@ -131,13 +139,14 @@ class Host(Generic[C]):
         attachments: Sequence[Attachment] = (),
         tenant: str | None = None,
     ) -> tuple[OutMessage, ...]:
-        """Receives, waits for the turn in this process, and gives what it said; nothing for an input that had its turn.
+        """Receives, waits for the turn, and gives what it said; nothing for an input that had its turn.
 
         Raises as `receive`, `TimeoutError` after so many seconds (the input is played all the same),
         `SetAsideError` when it failed for good, and `RuntimeError` when the host ends before.
         """
         whose = Whose(customer=customer, channel=channel, address=address)
         place, arrival = self._arrival(session_id, input, whose, attachments, tenant)
+        await self._running.work.asked(place, arrival.key)
         with self._running.waiters.expecting(place, arrival.key) as said:
             received = await self._take(place, arrival)
             if not received.new and not said.done() and not await self._is_waiting(place, arrival.key):
@@ -179,6 +188,7 @@ class Host(Generic[C]):
         place = self._place(session_id, tenant)
         with self._running.closing(place):
             await self._ledger.run(gating.hold(place, gate, now_ms=self._setup.now_ms()))
+            await self._running.work.held(place)
 
     async def release(self, session_id: str, *, tenant: str | None = None) -> bool:
         """Opens the gate; whether it was closed. With the customer's next message, a question that is open is put again."""
@@ -195,7 +205,8 @@ class Host(Generic[C]):
         arrival, reason = arrival_of_person(text, id, by), by or "a person answers"
         with self._running.closing(place):
             new = await self._ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
-        self._running.deliveries.ready(place, urgent=True)
+            await self._running.work.held(place)
+        self._running.work.deliveries.ready(place, urgent=True)
         return Received(arrival.key, new)
 
     # --- to look at -------------------------------------------------------------------------------
@@ -214,8 +225,8 @@ class Host(Generic[C]):
             messages=found.messages,
             wakes_due=found.wakes_due,
             dead=found.dead,
-            turns=engine.turns.in_flight,
-            deliveries=engine.deliveries.in_flight,
+            turns=engine.work.turns.in_flight,
+            deliveries=engine.work.deliveries.in_flight,
         )
 
     async def dead(
@@ -228,7 +239,8 @@ class Host(Generic[C]):
     async def retry(self, row: DeadRow) -> bool:
         """Tries it again, from where it stood; whether it was still set aside."""
         found = await self._ledger.run(set_aside.retry_dead(row, now_ms=self._setup.now_ms()))
-        lane = self._running.turns if row.what == "input" else self._running.deliveries
+        work = self._running.work
+        lane = work.turns if row.what == "input" else work.deliveries
         lane.ready(row.place)
         return found
 
@@ -302,7 +314,7 @@ class Host(Generic[C]):
         if arrival.not_before > now:
             engine.due("input", arrival.not_before)
         else:
-            engine.turns.ready(place, urgent=arrival.kind == "message")
+            engine.work.turns.ready(place, urgent=arrival.kind == "message")
         return Received(arrival.key, bool(taken.new))
 
     async def _is_waiting(self, place: Place, key: str) -> bool:
@@ -343,12 +355,17 @@ def _channels(given: Channel | Mapping[str, Channel] | None) -> Mapping[str, Cha
     return dict(given) if isinstance(given, Mapping) else {given.name: given}
 
 
+def _clock(given: Callable[[], datetime], ledger: Ledger) -> Callable[[], datetime]:
+    """Several processes go by one clock: that of their database, unless somebody gave another."""
+    if given is not system_now or not isinstance(ledger, PostgresLedger):
+        return given
+    return DatabaseClock(system_now)
+
+
 def _ledger(store: str | PathLike[str] | Ledger) -> Ledger:
     if not isinstance(store, str | PathLike):
         return store
     if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
-        from falai.host.ledger.postgres import PostgresLedger  # the driver is an extra
-
         return PostgresLedger(store)
     from falai.host.ledger.sqlite import SQLiteLedger  # a host on another ledger needs no SQLite
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from falai.host.ledger.port import Done, Job, Place
+from falai.host.ledger.port import Done, Job, Place, Work
 from falai.turn.result import OutMessage
 
 __all__ = ["Signals"]
@@ -16,6 +16,10 @@ class Signals(Protocol):
 
     def committed(self, job: Job, done: Done, messages: Sequence[OutMessage]) -> None:
         """An input had its turn, and this is in the ledger."""
+        ...
+
+    def answers(self, job: Job, messages: Sequence[OutMessage]) -> Work[None]:
+        """In the transaction of the commit: what is kept for those who wait for this turn in other processes."""
         ...
 
     def failed(self, job: Job, why: str) -> None:

@@ -133,7 +133,7 @@ class Turns:
         return drive.result
 
     async def _commit(self, job: Job, ended: Ended) -> tuple[Committed, bool]:
-        work = _kept(job, ended, now_ms=self._setup.now_ms())
+        work = _kept(job, ended, self._signals.answers(job, ended.messages), now_ms=self._setup.now_ms())
         committed, more = await self._setup.ledger.run(work)
         await self._setup.checkpoint("committed")
         if committed.conflict is None:
@@ -180,7 +180,7 @@ def _tell_failed(job: Job, error: Exception, pause: int | None) -> None:
         _LOG.warning("an input failed and is tried again in %d ms: %s", pause, kind, exc_info=detail, extra=extra)
 
 
-def _kept(job: Job, ended: Ended, *, now_ms: int) -> Work[tuple[Committed, bool]]:
+def _kept(job: Job, ended: Ended, answers: Work[None], *, now_ms: int) -> Work[tuple[Committed, bool]]:
     """Commits the turn; and whether the place has another job at once."""
     try:
         committed = yield from commit(job, ended.done, now_ms=now_ms)
@@ -188,6 +188,7 @@ def _kept(job: Job, ended: Ended, *, now_ms: int) -> Work[tuple[Committed, bool]
         raise Undo((lost.value, True)) from None
     if ended.prepared.opts == "in":
         yield from opt_in(job.place)
+    yield from answers
     return committed, (yield from next_job(job.place, now_ms=now_ms, history_items=0)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Those who wait in this process for the turn of an input (`Host.ask`)."""
+"""Those who wait in this process for the turn of an input (`Host.ask`), wherever it is played."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ class Waiters:
             others.remove(future)
             if not others:
                 self._waiting.pop((place, key), None)
+
+    def asked(self) -> list[tuple[Place, str]]:
+        """The inputs that somebody waits for."""
+        return list(self._waiting)
+
+    def hear(self, asked: tuple[Place, str], messages: Sequence[OutMessage], refused: str | None) -> None:
+        """What another process has done with one of them."""
+        place, key = asked
+        for future in (future for future in self._waiting.get(asked, ()) if not future.done()):
+            if refused is None:
+                future.set_result(tuple(messages))
+            else:
+                future.set_exception(SetAsideError(place.session, key, refused))
 
     def tell(self, job: Job, messages: Sequence[OutMessage]) -> None:
         """The inputs of this job had their turn."""

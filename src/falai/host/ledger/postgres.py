@@ -39,6 +39,11 @@ class PostgresLedger:
         self._native: dict[str, tuple[bytes, bool]] = {}
         self._pool: AsyncConnectionPool[Any] | None = None
 
+    @property
+    def url(self) -> str:
+        """Where the database is."""
+        return self._url
+
     async def open(self) -> None:
         from psycopg import AsyncConnection  # an extra
         from psycopg_pool import AsyncConnectionPool

@@ -1,0 +1,191 @@
+"""This process among the workers of a database: it takes jobs, shows that it lives, and frees the jobs of the dead.
+
+It has a few connections of its own, so that a crowd of turns never keeps it from saying that it lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from falai.host.queue.works import What
+from falai.host.trouble import tell_trouble
+
+if TYPE_CHECKING:
+    from procrastinate.jobs import Job
+    from procrastinate.manager import JobManager
+    from psycopg import AsyncConnection
+    from psycopg_pool import AsyncConnectionPool
+
+__all__ = ["Worker"]
+
+DEAD_AFTER_S: Final = 6.0
+"""A worker that was not heard of for so long is dead: its jobs are done by others."""
+
+_HEARTBEAT_S: Final = DEAD_AFTER_S / 3
+_LOOK_S: Final = 1.0
+_KILLS: Final = 5
+_FORGOTTEN_AFTER_S: Final = 86_400.0
+_CONNECTIONS: Final = 4
+_WAIT_S: Final = 5.0
+_ONE_REAPER: Final = 7_130_003
+_LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Worker:
+    """Takes jobs of the queues, by `take` and `finish`, while `live` runs.
+
+    `came` is called when a job came into a queue. `set_aside` is given a job that was with a worker each of the
+    `_KILLS` times when that died; it takes what the job is about out of the way.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        queues: Mapping[What, str],
+        *,
+        came: Callable[[], None],
+        set_aside: Callable[[What, Job], Awaitable[None]],
+    ) -> None:
+        self._url = url
+        self._queues = queues
+        self._came = came
+        self._set_aside = set_aside
+        self._pool: AsyncConnectionPool[Any] | None = None
+        self._jobs: JobManager | None = None
+        self.id = 0
+
+    async def open(self) -> None:
+        from procrastinate import App, PsycopgConnector  # an extra
+        from psycopg_pool import AsyncConnectionPool
+
+        self._pool = AsyncConnectionPool(
+            self._url,
+            kwargs={"prepare_threshold": 1},
+            configure=_configure,
+            min_size=1,
+            max_size=_CONNECTIONS,
+            timeout=_WAIT_S,
+            reconnect_timeout=0,
+            open=False,
+        )
+        await self._pool.open()
+        app = App(connector=PsycopgConnector())
+        await app.connector.open_async(self._pool)
+        self._jobs = app.job_manager
+        self.id = await self._jobs.register_worker()
+
+    async def close(self) -> None:
+        """What it still has is others' at once."""
+        try:
+            await self._manager.unregister_worker(self.id)
+        except Exception as error:  # noqa: BLE001  # then it is dead to the others in a few seconds
+            tell_trouble("say that it ends", error)
+        if self._pool is not None:
+            await self._pool.close()
+
+    # --- jobs -------------------------------------------------------------------------------------
+
+    async def take(self, what: What) -> Job | None:
+        """The next job of a queue whose lock nobody has; it is this worker's now."""
+        from procrastinate.exceptions import ConnectorException, UniqueViolation
+
+        try:
+            return await self._manager.fetch_job(queues=[self._queues[what]], worker_id=self.id)
+        except UniqueViolation:  # two jobs of a lock, of which another worker took the one at the same moment
+            self._came()
+            return None
+        except ConnectorException as error:
+            if await self._is_forgotten(error):
+                return None
+            raise
+
+    async def finish(self, job: Job) -> None:
+        """It is done, and gone."""
+        from procrastinate.jobs import Status
+
+        await self._manager.finish_job(job, status=Status.SUCCEEDED, delete_job=True)
+
+    # --- living -----------------------------------------------------------------------------------
+
+    async def live(self) -> None:
+        """Shows that it lives, and looks after the dead, until it is cancelled."""
+        await asyncio.gather(
+            self._each(_HEARTBEAT_S, self._beat, "show that it lives"),
+            self._each(_LOOK_S, self._reap, "look for workers that died"),
+            self._listen(),
+        )
+
+    async def _each(self, pause_s: float, act: Callable[[], Awaitable[None]], what: str) -> None:
+        while True:
+            await asyncio.sleep(pause_s)
+            try:
+                await act()
+            except Exception as error:  # noqa: BLE001  # the next time may go well
+                tell_trouble(what, error)
+
+    async def _beat(self) -> None:
+        await self._manager.update_heartbeat(self.id)
+
+    async def _listen(self) -> None:
+        async def heard(*, channel: str, notification: object) -> None:  # noqa: ARG001  # the engine's form
+            self._came()
+
+        while True:
+            try:
+                await self._manager.listen_for_jobs(on_notification=heard, queues=list(self._queues.values()))
+            except Exception as error:  # noqa: BLE001  # jobs are asked for all the same, five times a second
+                tell_trouble("listen for jobs", error)
+            await asyncio.sleep(_LOOK_S)
+
+    async def _reap(self) -> None:
+        """One worker at a time gives the jobs of dead ones back, or takes them out of the way."""
+        assert self._pool is not None
+        async with self._pool.connection() as connection, connection.transaction():
+            if not await _alone(connection):
+                return
+            for what, queue in self._queues.items():
+                stalled = await self._manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=DEAD_AFTER_S)
+                for job in stalled:
+                    await self._free(what, job)
+            await self._manager.prune_stalled_workers(_FORGOTTEN_AFTER_S)
+
+    async def _free(self, what: What, job: Job) -> None:
+        from procrastinate.exceptions import ConnectorException
+
+        try:
+            if job.attempts + 1 >= _KILLS:
+                await self._set_aside(what, job)
+                await self.finish(job)
+            else:
+                await self._manager.retry_job(job, retry_at=_LONG_AGO)
+        except ConnectorException:  # it was finished meanwhile: its worker was slow, not dead
+            return
+        self._came()
+
+    async def _is_forgotten(self, error: Exception) -> bool:
+        """A process that slept for a day is no worker any more, and becomes one again."""
+        from psycopg.errors import ForeignKeyViolation
+
+        if not isinstance(error.__cause__, ForeignKeyViolation):
+            return False
+        self.id = await self._manager.register_worker()
+        return True
+
+    @property
+    def _manager(self) -> JobManager:
+        assert self._jobs is not None
+        return self._jobs
+
+
+async def _alone(connection: AsyncConnection[Any]) -> bool:
+    row: Sequence[Any] | None = await (
+        await connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (_ONE_REAPER,))
+    ).fetchone()
+    return bool(row and row[0])
+
+
+async def _configure(connection: AsyncConnection[Any]) -> None:
+    await connection.set_autocommit(True)  # not by an argument: who listens gives that one too
