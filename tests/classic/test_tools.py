@@ -85,6 +85,8 @@ async def test_without_a_flow_there_is_no_step() -> None:
         ({"data": 1, "success": True}, 1),
         ({"success": False, "error": "no room"}, {"success": False, "error": "no room"}),
         ({"success": False}, {"success": False, "error": "the tool did not succeed"}),
+        ({"error": "no room"}, {"success": False, "error": "no room"}),
+        ({"error": "no room on Monday", "data": ["Tuesday"]}, ["Tuesday"]),
         ({"data_update": {"age": 3}}, {"ok": True}),
         (ClassicResult(data="x"), "x"),
         (ClassicResult(success=False, error="no"), {"success": False, "error": "no"}),
@@ -217,6 +219,14 @@ async def test_an_invalid_directive_of_a_tool_fails_the_turn() -> None:
     with pytest.raises(FlowConfigurationError) as failure:
         await agent(model(calls("find"), "Hi"), tools=[handler]).chat("Hi")
     assert failure.value.code == "multiple-positions"
+
+
+async def test_what_is_no_directive_is_told_with_its_tool() -> None:
+    """It fails the turn as an invalid one does; nothing dispatched is no directive (D-62, D-63)."""
+    with pytest.raises(ResponseGenerationError, match="tool:find gave 5"):
+        await agent(model(calls("find"), "Hi"), tools=[made(lambda ctx, _: ctx.dispatch(5))]).chat("Hi")
+    nothing = made(lambda ctx, _: ctx.dispatch(None))
+    assert (await agent(model(calls("find"), "Hi"), tools=[nothing]).chat("Hi")).message == "Hi"
 
 
 @pytest.mark.parametrize("hook", ["onDataUpdate", "onContextUpdate"])

@@ -50,9 +50,10 @@ class HandlerContext:
         self.context = _laid_over(self.context, patch)
         self._wants.context |= patch
 
-    def dispatch(self, directive: Directive | Mapping[str, Any]) -> None:
-        """Emits a directive, which comes before the one that the handler returns."""
-        self._wants.directives.append(directive)
+    def dispatch(self, directive: Directive | Mapping[str, Any] | None) -> None:
+        """Emits a directive, which comes before the one that the handler returns; `None` is none."""
+        if directive is not None:
+            self._wants.directives.append(directive)
 
 
 def _laid_over(context: Any, patch: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, Final, Literal
 
 from falai.classic.compiling_values import texts
-from falai.classic.directive import BEFORE_MODEL, MEMBERS, POSITIONS, Directive, is_directive, members_of
+from falai.classic.directive import BEFORE_MODEL, MEMBERS, POSITIONS, Directive, members_of
 from falai.classic.handling import HandlerContext, Wants
 from falai.classic.hooks import all_hold, settled, tell_raised
 from falai.classic.merging import merge
@@ -21,8 +21,7 @@ from falai.classic.named import named
 from falai.classic.phases import Merged, act_on, merged
 from falai.classic.response import Firing
 from falai.classic.sessions import OWN, ClassicSession, own_state
-from falai.classic.state import TurnState
-from falai.classic.validating import validate
+from falai.classic.state import TurnState, check_emitted
 from falai.classic.writing import write_context, write_data
 from falai.errors import words_of
 from falai.flow.places import Wire, is_object
@@ -30,7 +29,7 @@ from falai.log import line
 from falai.model.redaction import without_secrets
 from falai.session.dates import read_date
 from falai.session.inputs import Message
-from falai.session.jsontext import quoted, show, to_plain
+from falai.session.jsontext import quoted, to_plain
 
 __all__ = ["SignalContext", "after_turn", "call_signals", "not_looked_for"]
 
@@ -188,13 +187,9 @@ def _read(raw: Any, emitter: str) -> tuple[Any, bool]:
     """A signal's directive without `stopOtherSignals`, and whether it says so (D-73)."""
     if raw is None:
         return Directive(), False
-    if not is_directive(raw):
-        raise TypeError(f"{emitter} gave {show(raw)}, and a directive is expected, or nothing")
-    if not is_object(raw):
-        return raw, False
-    directive = {name: value for name, value in raw.items() if name != _STOPS}
-    validate(directive)
-    return directive, raw.get(_STOPS) is True
+    directive = {name: value for name, value in raw.items() if name != _STOPS} if is_object(raw) else raw
+    check_emitted(emitter, directive)
+    return directive, is_object(raw) and raw.get(_STOPS) is True
 
 
 def _since(begun: float) -> float:

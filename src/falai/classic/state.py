@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from falai.classic.compiling import Compiled  # whose functions look into this state
     from falai.classic.handling import Wants  # likewise
 
-__all__ = ["CURRENT", "Emission", "Link", "Mark", "TurnState"]
+__all__ = ["CURRENT", "Emission", "Link", "Mark", "TurnState", "check_emitted"]
 
 Mark = Literal["aborted", "halt", "reply", "completed", "goto", "reset", "last_step", "finalize_error"]
 
@@ -50,6 +50,13 @@ class Link:
 
     description: str
     emitter: str
+
+
+def check_emitted(emitter: str, directive: Any) -> None:
+    """Raises `TypeError` for what is no directive, and FlowConfigurationError for an invalid one (D-62)."""
+    if not is_directive(directive):
+        raise TypeError(f"{emitter} gave {show(directive)}, and a directive is expected, or nothing")
+    validate(directive)
 
 
 class TurnState:
@@ -191,9 +198,7 @@ class TurnState:
         """
         if directive is None:
             return
-        if not is_directive(directive):
-            raise TypeError(f"{emitter} gave {show(directive)}, and a directive is expected, or nothing")
-        validate(directive)
+        check_emitted(emitter, directive)
         if members_of(directive):
             self.emissions.append(Emission(emitter, directive))
 

@@ -22,9 +22,8 @@ from falai.classic.hooks import settled
 from falai.classic.named import named, snake_name
 from falai.classic.options import TOOL
 from falai.classic.response import ExecutedStep, ToolCall
-from falai.classic.state import CURRENT, Emission, TurnState
+from falai.classic.state import CURRENT, Emission, TurnState, check_emitted
 from falai.classic.tools import is_tool
-from falai.classic.validating import validate
 from falai.classic.writing import write
 from falai.errors import FlowConfigurationError, Problem, words_of
 from falai.flow.functions import as_tool, plan_tool
@@ -47,7 +46,8 @@ _RESULT = ("data", "success", "error", "directive", "dataUpdate", "contextUpdate
 class ToolResult:
     """What a handler may give beside a plain value (D-45); a mapping with one of these members is the same.
 
-    The model reads `data`, or, when `success` is false, that it failed and `error`. `directive` is as if
+    The model reads `data`, or, when `success` is false, that it failed and `error`; an `error` with neither
+    `success` nor `data` says as much. `directive` is as if
     it had been dispatched last; `data_update` and `context_update` are written at once.
     """
 
@@ -133,7 +133,7 @@ async def _run_as_hook(state: TurnState, emitter: str, tool: BoundTool) -> None:
         result = _members(await _handled(call, run, {}, context))
     except Exception as error:
         raise ToolExecutionError(plan.id, words_of(error)) from error
-    if result.success is False:
+    if _has_failed(result):
         raise ToolExecutionError(plan.id, result.error or _FAILED)
     await _write(call)
     for directive in call.directives:
@@ -229,8 +229,7 @@ async def _handled(call: Wants, run: Handler, arguments: Wire, context: CoreCont
     result = _members(given)
     own.update_data(result.data_update or {})
     own.update_context(result.context_update or {})
-    if result.directive is not None:
-        own.dispatch(result.directive)
+    own.dispatch(result.directive)
     return given
 
 
@@ -248,7 +247,7 @@ async def _keep(call: Wants) -> None:
     try:
         await _write(call)
         for directive in call.directives:
-            validate(directive)
+            check_emitted(call.emitter, directive)
     except Exception as error:  # noqa: BLE001  it is raised again behind the speaking call
         state.wrong = state.wrong or error
         call.directives.clear()
@@ -272,7 +271,12 @@ def _read(given: Any, say: str | None) -> CoreResult:
     if isinstance(given, CoreResult):
         return CoreResult(given.value, move=given.move, say=say or given.say)
     result = _members(given)
-    return _failure(result.error or _FAILED, say) if result.success is False else CoreResult(result.data, say=say)
+    return _failure(result.error or _FAILED, say) if _has_failed(result) else CoreResult(result.data, say=say)
+
+
+def _has_failed(result: ToolResult) -> bool:
+    """Also of an error alone: a model that reads that all is well would say so."""
+    return result.success is False or (result.success is None and result.data is None and result.error is not None)
 
 
 def _last_reply(call: Wants) -> str | None:
