@@ -1,10 +1,10 @@
 """The rows of a host's turn by hand: the floor of `benchmarks.host`.
 
-What a careful program writes that plays turns from an inbox in SQLite and sends from an outbox: the same
-tables with the same indexes, the same settings of the connection, the same thread, and the same
+What a careful program writes that plays an agent's turns from an inbox in SQLite and sends from an outbox:
+the same tables with the same indexes, the same settings of the connection, the same thread, and the same
 transactions: take in, read what a turn needs, note the model's answers before an action, save, read
 the message, note that it was sent and look for the next. It looks for nothing that is not there (claims,
-people who took over, opt-outs, limits), checks no value, and plays no second turn when it is late.
+people who took over, opt-outs, limits), checks no value, and repeats nothing that fails.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from falai import TurnResult
+from falai import Agent, Message, TurnResult
+from falai.session.dates import iso, to_ms
 from falai.session.model import Session
 from falai.store.worker import Worker
 
-__all__ = ["HandWritten", "Moved"]
+__all__ = ["HandWritten"]
 
 ENCODE = msgspec.json.Encoder().encode
 DECODE = msgspec.json.Decoder(Session).decode
@@ -62,16 +63,6 @@ SENT = (
 )
 
 
-class Moved(NamedTuple):
-    """A message, and what the turn made of it: the replies of its model calls, by name, if it acted."""
-
-    key: str
-    text: str
-    result: TurnResult
-    replies: Sequence[tuple[str, Any]]
-    now_ms: int
-
-
 class Kept(NamedTuple):
     """What is saved of a turn."""
 
@@ -86,10 +77,10 @@ class Kept(NamedTuple):
 
 
 class HandWritten:
-    """Moves the rows of a message through a database that a ledger has made."""
+    """Answers messages, over a database that a ledger has made."""
 
-    def __init__(self, path: str, settings: Sequence[str]) -> None:
-        self._path, self._settings = path, settings
+    def __init__(self, agent: Agent[None], path: str, settings: Sequence[str]) -> None:
+        self._agent, self._path, self._settings = agent, path, settings
         self._worker = Worker("floor", self._end)
         self._db: sqlite3.Connection
 
@@ -99,29 +90,22 @@ class HandWritten:
     def close(self) -> None:
         self._worker.stop()
 
-    async def move(self, session: str, moved: Moved) -> Session | None:
-        """All transactions of a message; gives the session as it was read."""
-        who, now, run = ("default", "Ana", session), moved.now_ms, self._run
-        body = ENCODE({"text": moved.text, "id": moved.key, "at": "2026-09-20T10:00:00.000Z"}).decode()
-        await run(self._take_in, who, f"message:{moved.key}", body, now)
-        (key, taken, _), (revision, _, blob), lines = await run(self._job, who)
-        text = msgspec.json.decode(taken)["text"]
-        history = [{"role": role, "content": line} for role, line in reversed(lines)]
+    async def answer(self, session: str, message: Message, replies: Sequence[tuple[str, Any]]) -> None:
+        """A message, from the inbox to the channel. `replies` are the model's, by name, if there is an action."""
+        who, now = ("default", "Ana", session), to_ms(self._agent.clock())
+        whole = Message(message.text, id=message.id, at=iso(now))
+        await self._run(self._take_in, who, f"message:{message.id}", ENCODE(whole).decode(), now)
+        (key, taken, _), (revision, _, blob), lines = await self._run(self._job, who)
+        given = msgspec.json.decode(taken, type=Message)
+        history = [{"role": role, "content": line} for role, line in reversed(lines)] or None
+        if replies:
+            await self._run(self._answers, who, key, [(name, ENCODE(reply).decode()) for name, reply in replies])
         loaded = None if blob is None else DECODE(blob)
-        if moved.replies:
-            await run(self._answers, who, key, [(name, ENCODE(reply).decode()) for name, reply in moved.replies])
-        saved = moved.result.session
-        saved.version = revision + 1
-        said = moved.result.messages[0].text
-        letter = ENCODE({"session": session, "address": "", "text": said, "idempotencyKey": "", "kind": "ai"}).decode()
-        log = ENCODE({"kind": "message", "outcomes": moved.result.outcomes, "llmCalls": 2}).decode()
-        name = f"{session}{revision}0".zfill(32)
-        await run(self._commit, who, Kept(key, revision, ENCODE(saved).decode(), text, said, name, letter, log), now)
-        message = await run(self._unsent, who)
-        assert msgspec.json.decode(message[3])["text"] == said
-        assert await run(self._sent, who, message, now) is None
-        assert len(history) <= 50
-        return loaded
+        result = await self._agent.turn(session, given, session=loaded, history=history)
+        await self._run(self._commit, who, _kept(key, given.text, revision, result), now)
+        sent = await self._run(self._unsent, who)
+        assert msgspec.json.decode(sent[3])["session"] == session
+        assert await self._run(self._sent, who, sent, now) is None
 
     async def _run(self, work: Callable[..., Any], *given: Any) -> Any:
         return await self._worker.run(lambda: self._transact(work, *given))
@@ -182,3 +166,14 @@ class HandWritten:
     def _sent(db: sqlite3.Connection, who: Sequence[Any], message: Sequence[Any], now: int) -> Any:
         db.execute(SENT, (now, message[2], *who, message[0], message[1]))
         return db.execute(UNSENT, who).fetchone()
+
+
+def _kept(key: str, text: str, revision: int, result: TurnResult) -> Kept:
+    saved, said = result.session, result.messages[0].text
+    saved.version = revision + 1
+    letter = {"session": saved.id, "address": "", "text": said, "idempotencyKey": "", "kind": "ai"}
+    log = {"kind": "message", "outcomes": result.outcomes, "llmCalls": result.llm_calls}
+    name = f"{saved.id}{revision}0".zfill(32)
+    texts = (ENCODE(part).decode() for part in (saved, letter, log))
+    blob, body, line = texts
+    return Kept(key, revision, blob, text, said, name, body, line)

@@ -65,5 +65,5 @@ def tell(lines: Sequence[Line]) -> int:
     """Prints the lines; 1 when one of them is over its limit."""
     for what, measured, unit, limit in lines:
         bound = "" if limit is None else f"at most {limit:g} {unit}{'  OVER' if measured > limit else ''}"
-        print(f"{what:<58}{measured:>9.2f} {unit:<6}{bound}".rstrip())
+        print(f"{what:<78}{measured:>9.2f} {unit:<6}{bound}".rstrip())
     return int(any(limit is not None and measured > limit for _, measured, _, limit in lines))
