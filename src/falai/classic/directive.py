@@ -55,7 +55,8 @@ class Directive:
         return {name: _wired(name, value) for name, value in members_of(self).items()}
 
 
-MEMBERS: tuple[str, ...] = tuple(wire_name(field.name) for field in fields(Directive))
+_WIRE_NAMES: Mapping[str, str] = {field.name: wire_name(field.name) for field in fields(Directive)}
+MEMBERS: tuple[str, ...] = tuple(_WIRE_NAMES.values())
 POSITIONS: tuple[str, ...] = ("abort", "complete", "goTo", "goToStep", "reset")
 BEFORE_MODEL: tuple[str, ...] = ("appendPrompt", "injectTools", "halt")
 """What counts only until the model has spoken (D-49, D-64)."""
@@ -82,12 +83,12 @@ def members_of(directive: Directive | Wire) -> dict[str, Any]:
     Raises `TypeError` for what is no directive.
     """
     given = _named(directive)
-    return {name: given[name] for name in MEMBERS if name in given and _is_set(name, given[name])}
+    return {name: given[name] for name in MEMBERS if name in given and _is_set(name, given[name])} if given else {}
 
 
 def _named(directive: Any) -> dict[str, Any]:
     if isinstance(directive, Directive):
-        return {wire_name(field.name): getattr(directive, field.name) for field in fields(directive)}
+        return {wire: value for name, wire in _WIRE_NAMES.items() if (value := getattr(directive, name)) is not None}
     if is_object(directive):
         return named(directive, MEMBERS)
     raise TypeError(f"a directive is a Directive or a mapping, and this is {show(directive)}")
