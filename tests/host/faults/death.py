@@ -28,19 +28,20 @@ class Killed(BaseException):
 
 
 class Death:
-    """Comes at the `after`-th point, or never."""
+    """Comes at the `after`-th point, or never; `between` transactions only, or anywhere."""
 
-    def __init__(self, after: int | None, *, real: bool) -> None:
+    def __init__(self, after: int | None, *, real: bool, between: bool = False) -> None:
         self._left = after
+        self._between = between
         self._real = real
         self.dead = False
         self.where = ""
 
-    def point(self, where: str) -> None:
-        """A moment at which the process may end."""
+    def point(self, where: str, *, within: bool = False) -> None:
+        """A moment at which the process may end; `within` a transaction, its two ends included."""
         if self.dead:
             raise asyncio.CancelledError
-        if self._left is None:
+        if self._left is None or (within and self._between):
             return
         self._left -= 1
         if self._left <= 0:
@@ -96,11 +97,11 @@ class MortalLedger:
             await self._inner.open()
 
     async def run(self, work: Work[T]) -> T:
-        self._death.point("before a transaction")
+        self._death.point("before a transaction", within=True)
         mortal = self._mortal(self._rewrite(work) if self._rewrite else work)
         with _busy():
             value: T = await self._inner.run(mortal)
-        self._death.point("after a transaction")
+        self._death.point("after a transaction", within=True)
         return value
 
     async def close(self) -> None:
@@ -114,13 +115,13 @@ class MortalLedger:
             while True:
                 found = list[Any]()
                 for statement in step:
-                    self._death.point(statement.sql.split(None, 1)[0])
+                    self._death.point(statement.sql.split(None, 1)[0], within=True)
                     rows: list[Any] = list((yield (statement,)))
                     found += rows
-                self._death.point("before the commit")
+                self._death.point("before the commit", within=True)
                 step = work.send(found)
         except StopIteration as end:
-            self._death.point("before the commit")
+            self._death.point("before the commit", within=True)
             value: T = end.value
             return value
 

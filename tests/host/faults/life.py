@@ -32,6 +32,7 @@ _START_MS = 1_789_898_400_000
 CUSTOMER = "c"
 _NEVER_FULL = 1_000_000
 _NO_LIMIT = resource.RLIM_INFINITY
+_NOTES = 20_000
 _HORIZON_MS = 8 * 3_600_000
 _FOREVER = Keep(inputs="forever", messages="forever", transcript="forever", log="forever", dead="forever")
 SETTINGS = Settings(
@@ -47,7 +48,8 @@ SETTINGS = Settings(
 
 @dataclass(frozen=True)
 class Life:
-    """The `number`-th life of a seed, in the folder of the seed. It dies at the `after`-th point, or lives on.
+    """The `number`-th life of a seed, in the folder of the seed. It dies at the `after`-th point, or lives on;
+    `between` transactions, or anywhere.
 
     `real`: this is a process of its own. `rewrite` plants a fault in the ledger's works.
     """
@@ -56,13 +58,14 @@ class Life:
     number: int
     folder: Path
     after: int | None
+    between: bool = False
     real: bool = False
     rewrite: Rewrite | None = None
 
 
 def live(life: Life) -> bool:
     """Whether it came to the end of its script."""
-    death = Death(life.after, real=life.real)
+    death = Death(life.after, real=life.real, between=life.between)
     world = World(life.folder / "world.jsonl", durable=life.real)
     loop = JumpingLoop()
     loop.set_exception_handler(lambda _loop, _context: None)  # tasks that died are no news
@@ -205,8 +208,9 @@ class _Living:
         """No room but for so many pages: by the database's own limit, and by the system's where it is a process's own."""
         await self.ledger.run(_pages(pages))
         if self.life.real:
-            log = self.life.folder / "host.db-wal"
-            resource.setrlimit(resource.RLIMIT_FSIZE, (log.stat().st_size + 4096 * pages, _NO_LIMIT))
+            log, world = (self.life.folder / name for name in ("host.db-wal", "world.jsonl"))
+            room = max(log.stat().st_size + 4096 * pages, world.stat().st_size + _NOTES)  # the outside has its own disk
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, _NO_LIMIT))
 
     async def _make_room(self) -> None:
         if self.life.real:

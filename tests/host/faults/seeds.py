@@ -30,15 +30,18 @@ __all__ = ["play"]
 
 _LIVES = 6
 _POINTS = 250
+_STATEMENTS = 5  # so many points within transactions come to one between them
 
 
 def play(seed: int, folder: Path, *, processes: bool = False, rewrite: Rewrite | None = None) -> list[str]:
     """What speaks against the promises after this seed."""
     folder.mkdir(parents=True, exist_ok=True)
     dice = Dice(("deaths", seed))
-    deaths = [dice.number(1, _POINTS) for _ in range(dice.number(1, _LIVES))]
+    deaths: list[int | None] = [dice.number(1, _POINTS) for _ in range(dice.number(1, _LIVES))]
     for number, after in enumerate([*deaths, None]):
-        life = Life(seed, number, folder, after, processes, rewrite)
+        between = dice.chance(0.5)
+        point = after // _STATEMENTS + 1 if after and between else after
+        life = Life(seed, number, folder, point, between, processes, rewrite)
         if _lived(life, dice) if processes else live(life):
             break
     else:
