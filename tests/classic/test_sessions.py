@@ -122,6 +122,22 @@ async def test_a_save_that_comes_too_late_is_a_conflict() -> None:
     assert texts(stored) == ["1", "a", "2", "b"]
 
 
+async def test_a_handler_that_waits_for_its_own_turn_is_told_so() -> None:
+    """It would wait for ever (D-32); another session is free, and so is its own once the turn is over."""
+
+    async def wait(*_: Any) -> None:
+        await one.respond("inner", session_id="y")
+        with pytest.raises(RuntimeError, match="dispatch"):
+            await one.dispatch("visit")
+        late.append(asyncio.create_task(one.respond("after", session_id="x")))
+
+    late: list[asyncio.Task[Any]] = []
+    prepared = talk("one", prepare=wait, **{"if": lambda scene: scene.session.id == "x"})
+    one = agent(model("a", "b", "c"), session_id="x", flows=[flow(prepared, talk("two"))])
+    assert (await one.chat("1")).message == "b"
+    assert (await late[0]).message == "c"
+
+
 async def test_auto_save_can_be_switched_off() -> None:
     """The host saves what the response has; the default session goes on all the same."""
     store = MemoryStore()

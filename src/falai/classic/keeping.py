@@ -16,10 +16,11 @@ from weakref import WeakValueDictionary
 
 from falai.classic.hooks import settled
 from falai.classic.sessions import OWN, ClassicSession, as_classic, copied_session, own_state, read_session
+from falai.classic.state import CURRENT
 from falai.flow.places import is_object
 from falai.log import line
 from falai.session.dates import system_now, to_ms
-from falai.session.jsontext import copied, json_equal, show
+from falai.session.jsontext import copied, json_equal, quoted, show
 from falai.session.model import Session
 from falai.store.contract import Store
 from falai.store.memory import MemoryStore
@@ -51,6 +52,8 @@ class Keeper:
         self._migrate: Any = persistence.get("migrateSession")
         self._initial: Mapping[str, Any] = options.get("initialData") or {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tasks: dict[str, asyncio.Task[Any] | None] = {}
+        """Who has opened a session, by its id."""
         self._default_id: str | None = options.get("sessionId")
         self._held: ClassicSession | None = None
         if options.get("session") is not None:
@@ -68,15 +71,31 @@ class Keeper:
 
     @asynccontextmanager
     async def opened(self, session: object, session_id: str | None) -> AsyncGenerator[Opened, None]:
-        """The session that a call means (D-19), locked as long as it is looked at. Raises what the store raises."""
+        """The session that a call means (D-19), locked as long as it is looked at.
+
+        Raises what the store raises, and `RuntimeError` for a handler that asks for the session of its own turn.
+        """
         given = None if session is None else read_session(session, self._default_id or _new_id())
         id = given.id if given else session_id or self._default()
+        self._check_is_outside(id)
         async with self.lock(id):
-            if given is None:
-                yield await self._reached(id, is_default=session_id is None)
-            else:
-                stored = not isinstance(session, Session) or session.version > 0
-                yield await self._handed_in(given, stored=stored)
+            self._tasks[id] = asyncio.current_task()
+            try:
+                if given is None:
+                    yield await self._reached(id, is_default=session_id is None)
+                else:
+                    stored = not isinstance(session, Session) or session.version > 0
+                    yield await self._handed_in(given, stored=stored)
+            finally:
+                del self._tasks[id]
+
+    def _check_is_outside(self, id: str) -> None:
+        """A handler that waits for the end of its own turn would wait for ever."""
+        if CURRENT.get() is not None and id in self._tasks and self._tasks[id] is asyncio.current_task():
+            raise RuntimeError(
+                f"session {quoted(id)}: a handler of its turn waits for that turn to end. Return a directive, or "
+                "dispatch one by the handler's context; or call the agent after the turn"
+            )
 
     async def keep(self, opened: Opened, session: ClassicSession) -> ClassicSession:
         """Saves the session as a turn left it, where that is wanted; gives what the caller gets (D-33).
