@@ -1,6 +1,6 @@
 """One seed from its first life to the verdict, or many: `python -m host.faults.seeds 17` in `tests/` repeats one.
 
-    python -m host.faults.seeds [--processes] [--burst] FIRST [LAST]
+    python -m host.faults.seeds [--processes] FIRST [LAST]
 
 With `--processes` each life is a process of its own, which SIGKILL ends; without, all of it plays in
 this process, in the same way each time. What speaks against a promise is printed; the exit code is 1 then.
