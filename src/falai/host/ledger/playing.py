@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from falai.host.ledger.port import Gate, InputRow, Job, Place, Row, Statement, TranscriptRow, Undo, Work
+from falai.host.ledger.port import Gate, InputRow, Job, Place, Row, Said, Statement, Undo, Work
 
 __all__ = ["next_job", "note_answers", "put_off", "set_aside", "try_later"]
 
@@ -28,7 +28,7 @@ _SESSION = """
             AND o.whose = 'customer' AND o.id = s.customer)
     FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session = ?"""
 _HISTORY = """
-    SELECT seq, role, text, at, id, data FROM falai_transcript
+    SELECT role, text FROM falai_transcript
     WHERE tenant = ? AND agent = ? AND session = ? AND unsent = 0
     ORDER BY revision DESC, position DESC LIMIT ?"""
 _JOURNAL = """
@@ -93,7 +93,7 @@ def next_job(place: Place, *, now_ms: int, history_items: int) -> Work[Job | Non
         customer=customer,
         channel=channel,
         address=address,
-        history=tuple(TranscriptRow(*line) for line in reversed(lines)),
+        history=tuple(map(Said._make, reversed(lines))),
         held={row[0]: row[1] for row in held},
         active=tuple(f"{flow}:{anchor}" for flow, anchor in active),
         journal={(name, position): answer for name, position, answer in answers},

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 __all__ = [
     "Arrival", "Claim", "Committed", "Counts", "DeadRow", "Done", "Gate", "InputRow", "Job", "Keep", "Ledger", "Limits",
-    "LiveRun", "LogRow", "MessageRow", "OutMessage", "Place", "Reply", "Row", "SessionRow", "Statement", "Step",
+    "LiveRun", "LogRow", "MessageRow", "OutMessage", "Place", "Reply", "Row", "Said", "SessionRow", "Statement", "Step",
     "TakenIn", "TranscriptLine", "TranscriptRow", "Undo", "WakeWrite", "Work",
 ]  # fmt: skip
 
@@ -127,6 +127,13 @@ class InputRow(Struct, frozen=True):
     received_at: int
 
 
+class Said(NamedTuple):
+    """A line of the conversation, as a turn is given it."""
+
+    role: str
+    text: str
+
+
 class Gate(Struct, frozen=True):
     """Whether the assistant may speak. `reason` is None while it may; `epoch` counts the changes."""
 
@@ -155,7 +162,7 @@ class Job(Struct, frozen=True):
     customer: str | None
     channel: str | None
     address: str | None
-    history: tuple[TranscriptRow, ...]
+    history: tuple[Said, ...]
     held: Mapping[str, str]
     active: tuple[str, ...]
     journal: Mapping[tuple[str, int], str]
