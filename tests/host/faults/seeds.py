@@ -30,6 +30,7 @@ __all__ = ["play"]
 
 _LIVES = 6
 _POINTS = 250
+_LONGEST_S = 300
 _STATEMENTS = 5  # so many points within transactions come to one between them
 
 
@@ -70,6 +71,7 @@ def _lived(life: Life, dice: Dice) -> bool:
 
 
 def _child(life: Life) -> None:
+    signal.alarm(_LONGEST_S)
     try:
         live(life)
     except BaseException:  # noqa: BLE001  # a child must not go on with its parent's work
