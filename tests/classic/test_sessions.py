@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -193,6 +194,19 @@ async def test_two_turns_of_one_session_run_one_after_another() -> None:
 
 
 # --- the form of the data -----------------------------------------------------------------------
+
+
+async def test_who_has_a_session_and_asks_for_it_is_told_so() -> None:
+    """Behind a stream that was not read to its end, and under a lock of the host's."""
+    one = agent(model("a", "b"), session_id="x")
+    async with aclosing(one.stream("1")) as chunks:
+        await anext(chunks)
+        with pytest.raises(ResponseGenerationError, match="has it already"):
+            await one.chat("2")
+    async with one.lock("x"):
+        with pytest.raises(RuntimeError, match="has it already"):
+            await one.dispatch({"complete": True})
+    assert (await one.chat("3")).message == "b"
 
 
 async def test_the_version_of_the_datas_form_is_stamped_and_asked_for() -> None:

@@ -11,12 +11,11 @@ import secrets  # noqa: TID251  a session that nobody named needs an id; no turn
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 from weakref import WeakValueDictionary
 
 from falai.classic.hooks import settled
 from falai.classic.sessions import OWN, ClassicSession, as_classic, copied_session, own_state, read_session
-from falai.classic.state import CURRENT
 from falai.flow.places import is_object
 from falai.log import line
 from falai.session.dates import system_now, to_ms
@@ -39,6 +38,30 @@ class Opened:
     is_default: bool
 
 
+class _Lock(asyncio.Lock):
+    """The lock of a session, which raises where its own holder would wait for itself, for ever."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__()
+        self._id = id
+        self._holder: asyncio.Task[Any] | None = None
+
+    async def acquire(self) -> Literal[True]:
+        if self.locked() and self._holder is asyncio.current_task():
+            raise RuntimeError(
+                f"session {quoted(self._id)}: who asks for it has it already, and would wait for ever. In a handler, "
+                "return a directive or use its own dispatch; read a stream to its end, or close it, before the next "
+                "message"
+            )
+        await super().acquire()
+        self._holder = asyncio.current_task()
+        return True
+
+    def release(self) -> None:
+        self._holder = None
+        super().release()
+
+
 class Keeper:
     """The sessions of one agent. Raises `ValueError`, or `InvalidSessionError`, for a wrong default session."""
 
@@ -51,9 +74,7 @@ class Keeper:
         self._schema_version: Any = persistence.get("schemaVersion")
         self._migrate: Any = persistence.get("migrateSession")
         self._initial: Mapping[str, Any] = options.get("initialData") or {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._tasks: dict[str, asyncio.Task[Any] | None] = {}
-        """Who has opened a session, by its id."""
+        self._locks: WeakValueDictionary[str, _Lock] = WeakValueDictionary()
         self._default_id: str | None = options.get("sessionId")
         self._held: ClassicSession | None = None
         if options.get("session") is not None:
@@ -67,35 +88,22 @@ class Keeper:
 
     def lock(self, id: str) -> asyncio.Lock:
         """The lock of a session: its turns run one after another."""
-        return self._locks.setdefault(id, asyncio.Lock())
+        return self._locks.setdefault(id, _Lock(id))
 
     @asynccontextmanager
     async def opened(self, session: object, session_id: str | None) -> AsyncGenerator[Opened, None]:
         """The session that a call means (D-19), locked as long as it is looked at.
 
-        Raises what the store raises, and `RuntimeError` for a handler that asks for the session of its own turn.
+        Raises what the store raises, and `RuntimeError` where a turn would wait for itself.
         """
         given = None if session is None else read_session(session, self._default_id or _new_id())
         id = given.id if given else session_id or self._default()
-        self._check_is_outside(id)
         async with self.lock(id):
-            self._tasks[id] = asyncio.current_task()
-            try:
-                if given is None:
-                    yield await self._reached(id, is_default=session_id is None)
-                else:
-                    stored = not isinstance(session, Session) or session.version > 0
-                    yield await self._handed_in(given, stored=stored)
-            finally:
-                del self._tasks[id]
-
-    def _check_is_outside(self, id: str) -> None:
-        """A handler that waits for the end of its own turn would wait for ever."""
-        if CURRENT.get() is not None and id in self._tasks and self._tasks[id] is asyncio.current_task():
-            raise RuntimeError(
-                f"session {quoted(id)}: a handler of its turn waits for that turn to end. Return a directive, or "
-                "dispatch one by the handler's context; or call the agent after the turn"
-            )
+            if given is None:
+                yield await self._reached(id, is_default=session_id is None)
+            else:
+                stored = not isinstance(session, Session) or session.version > 0
+                yield await self._handed_in(given, stored=stored)
 
     async def keep(self, opened: Opened, session: ClassicSession) -> ClassicSession:
         """Saves the session as a turn left it, where that is wanted; gives what the caller gets (D-33).
