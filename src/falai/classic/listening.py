@@ -25,6 +25,8 @@ __all__ = ["listen"]
 
 async def listen(state: TurnState, reached: Reached) -> Any:
     """The answer that the core waits for. What an author's function raises goes out of the turn."""
+    for end in state.turn.ended:  # also those that the core ended by itself, since the last moment
+        await leave(state, end.run, "aborted")
     await notice_data(state)
     match reached.moment:
         case "loaded":
@@ -124,8 +126,6 @@ async def _settled(state: TurnState) -> bool:
         run = turn.finished.pop(0)
         if turn.is_live(run) and has_spoken(run):
             await _advance(state, run)
-    for end in turn.ended:
-        await leave(state, end.run, "aborted")
     if not turn.queue and not state.is_over and turn.is_message:
         state.is_over = True
         await after_turn(state)
