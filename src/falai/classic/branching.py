@@ -88,7 +88,7 @@ async def _matches(state: TurnState, run: Run, part: StepPart, place: int, *, ju
 
 
 async def _take(state: TurnState, run: Run, flow: FlowPart, part: StepPart, place: int) -> None:
-    """Goes where the entry says: a step of the flow, else a flow, else a directive, which is applied by itself (D-65)."""
+    """Goes where the entry says: a step of the flow, else a flow; or applies its directive, by itself (D-65)."""
     then: Any = part.branches[place]["then"]
     emission = Emission(f"branch:{flow.id}.{part.own}[{place}]", then if is_directive(then) else {"goTo": then})
     step_id = flow.entrance(then) if isinstance(then, str) else None

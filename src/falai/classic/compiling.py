@@ -247,7 +247,8 @@ def _check_ids(flow: Wire, parts: Sequence[StepPart]) -> None:
     """An author's step may have the id that another one's `requires` needs."""
     for id, count in Counter(part.id for part in parts).items():
         if count > 1:
-            what = f'the step "{id.removesuffix("!")}" has requires, which is asked for in a step "{id}", and that id is taken'
+            owner = id.removesuffix("!")
+            what = f'the step "{owner}" has requires, which is asked for in a step "{id}", and that id is taken'
             place = f'flow "{flow["id"]}", step "{id}"'
             raise FlowConfigurationError(Problem("duplicate-step", place, what, "Choose another id"))
 

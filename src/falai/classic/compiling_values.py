@@ -1,4 +1,4 @@
-"""What the model reads out of a message for the 3.x face, as the core asks for it: opaque fields, signals (D-5, D-88)."""
+"""What the model reads out of a message for the 3.x face, as the core has it: opaque fields, signals (D-5, D-88)."""
 
 from __future__ import annotations
 

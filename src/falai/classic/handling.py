@@ -1,4 +1,7 @@
-"""What handlers of tools and signals get in common: a view of their own, and what they want until they have succeeded (D-44, D-72)."""
+"""What handlers of tools and of signals have in common: a view of their own, and what they want (D-44, D-72).
+
+What a handler wants written and done happens once it has succeeded; until then only it sees it.
+"""
 
 from __future__ import annotations
 

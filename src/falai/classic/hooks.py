@@ -1,4 +1,7 @@
-"""Calls of an author's functions: predicates and hooks, with what they get and what becomes of their errors (D-12, D-80, D-81)."""
+"""Calls of an author's functions: predicates and hooks (D-12, D-80).
+
+Here is what they get, and what becomes of what they raise (D-81).
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,10 @@ async def call_hook(state: TurnState, emitter: str, hook: Any) -> None:
 
 
 async def call_finalizer(state: TurnState, emitter: str, call: Caller, given: Any) -> None:
-    """Calls a `finalize`, which is too late to stop anything: what it raises is logged, and an invalid directive raises."""
+    """Calls a `finalize`, which is too late to stop anything: what it raises is logged.
+
+    Raises FlowConfigurationError for an invalid directive.
+    """
     try:
         await call(state, emitter, given)
     except FlowConfigurationError:

@@ -16,7 +16,7 @@ __all__ = ["check_data", "notice_data", "write", "write_context", "write_data"]
 
 
 def check_data(state: TurnState, data: Wire, emitters: Iterable[str] = ()) -> None:
-    """Raises DataValidationError for keys that are no fields and values that do not fit; without a schema nothing does."""
+    """Raises DataValidationError for keys that are no fields and values that do not fit; without a schema all fits."""
     if "schema" in state.compiled.options:
         wrong = list(misfits(data, state.compiled.checked.fields))
         if wrong:
@@ -24,7 +24,7 @@ def check_data(state: TurnState, data: Wire, emitters: Iterable[str] = ()) -> No
 
 
 async def write(state: TurnState, members: Wire, emitters: Iterable[str] = ()) -> None:
-    """Writes a directive's `dataUpdate` and `contextUpdate`, all of it or, when the data does not fit, nothing (D-56)."""
+    """Writes a directive's `dataUpdate` and `contextUpdate`: all, or nothing when the data does not fit (D-56)."""
     await write_data(state, members.get("dataUpdate", {}), emitters)
     await write_context(state, members.get("contextUpdate", {}))
 

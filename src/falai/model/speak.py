@@ -56,8 +56,8 @@ def speak(plan: AgentPlan, given: SpeakInput) -> Generator[Speak | UseTools, Any
     """Phrases one reply in at most `max_tool_loops` + 1 rounds (M-9.10). A tool's text ends the rounds:
     the calls of that round run, then the text is the reply (D-48).
 
-    A failure of the provider ends in `Deferred`, unless the agent has a listener; only what is no `Exception`, as a cancellation,
-    goes out (M-10.4).
+    A failure of the provider ends in `Deferred`, or goes out when the agent has a listener (D-97); what is no
+    `Exception`, as a cancellation, always goes out (M-10.4).
     """
     base = _request(plan, given, speak_task(plan, given))
     call = _Call(given.history)
