@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from falai.agent import Delta, Done
+from falai.classic.ambient import Ambient, Loaded
 from falai.classic.core import Core
 from falai.classic.errors import Phase
 from falai.classic.flows import ids_of
 from falai.classic.history import Item, bounded, compacted, continued
-from falai.classic.hooks import settled
 from falai.classic.keeping import Keeper, Opened
 from falai.classic.options import LIMITS
 from falai.classic.requests import Request, failing
@@ -23,7 +23,6 @@ from falai.classic.response import AgentResponse
 from falai.classic.sessions import as_classic
 from falai.classic.state import CURRENT, TurnState
 from falai.classic.telling import message_of, response_of
-from falai.flow.places import is_object
 from falai.session.inputs import Message
 from falai.turn.result import TurnResult
 
@@ -37,10 +36,7 @@ class _Work:
     core: Core
     request: Request
     state: TurnState | None = None
-    found: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What the agent's context held at first; that context as the hook left it; and with the override on it."""
-    ambient: Any = None
-    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    loaded: Loaded | None = None
     before: Sequence[Item] = ()
 
     @property
@@ -53,9 +49,7 @@ class Loop:
 
     def __init__(self, keeper: Keeper, options: Mapping[str, Any]) -> None:
         self._keeper = keeper
-        self._stored: Any = options.get("context")
-        self._provider: Any = options.get("contextProvider")
-        self._before_respond: Any = options.get("hooks", {}).get("beforeRespond")
+        self._ambient = Ambient(options)
         self._compaction: Any = options.get("compaction")
         self._most: int = options.get("maxHistoryMessages", LIMITS["maxHistoryMessages"])
 
@@ -92,21 +86,12 @@ class Loop:
         request, named = work.request, work.core.compiled.named
         allowed = None if request.allowed is None else ids_of(request.allowed, named, "allowedFlows")
         is_repeated = request.message_id is not None and request.message_id in opened.session.inputs
-        work.found = dict(self._stored) if is_object(self._stored) else {}
-        work.ambient = None if is_repeated else await self._ambient()
-        context = _laid_over(work.ambient, request.override)
-        work.shown = dict(context) if is_object(context) else {}
+        work.loaded = None if is_repeated else await self._ambient.loaded(request.override)
+        context = None if work.loaded is None else work.loaded.context
         work.before = (opened.session.history or []) if request.before is None else request.before
         history = [*work.before, {"role": "user", "content": request.text}]
         work.state = TurnState(work.core.compiled, context=context, history=history, allowed=allowed)
         return work.state
-
-    async def _ambient(self) -> Any:
-        """The context before this turn's override."""
-        context = self._stored if self._provider is None else await settled(self._provider())
-        if context is None or self._before_respond is None:
-            return context
-        return await settled(self._before_respond(context))
 
     async def _finished(self, work: _Work, state: TurnState, opened: Opened, result: TurnResult) -> AgentResponse:
         """What a turn leaves behind: the history, the session, the context; a repeated message leaves nothing."""
@@ -118,9 +103,8 @@ class Loop:
             history = continued(work.before, work.request.text, message_of(result))
             session.history = bounded(await compacted(work.core.model, history, self._compaction), self._most)
         kept = await self._keeper.keep(opened, session)
-        if self._provider is None:
-            written = _written(work.ambient, work.shown, state.context)
-            self._stored = _brought_over(self._stored, work.found, written)
+        if work.loaded is not None:
+            self._ambient.keep(work.loaded)
         return response_of(state, result, kept)
 
 
@@ -145,30 +129,3 @@ async def _within(state: TurnState, items: AsyncIterator[Delta | Done]) -> Async
             finally:
                 CURRENT.reset(token)
             yield item
-
-
-def _laid_over(context: Any, override: Mapping[str, Any]) -> Any:
-    """The context of one turn, fresh when it is a mapping, so that a turn that fails leaves no trace (D-24)."""
-    if context is None or is_object(context):
-        own: Mapping[str, Any] = context or {}
-        return {**own, **override}
-    if override:
-        raise TypeError(f"contextOverride is laid over a mapping, and the context is a {type(context).__name__}")
-    return context
-
-
-def _written(ambient: Any, shown: Mapping[str, Any], context: Any) -> Any:
-    """The agent's context with what the turn has written; the override is not kept."""
-    if not is_object(context):
-        return ambient
-    patch = {key: value for key, value in context.items() if key not in shown or shown[key] is not value}
-    kept: Mapping[str, Any] = ambient or {}
-    return {**kept, **patch} if patch else ambient
-
-
-def _brought_over(now: Any, before: Mapping[str, Any], after: Any) -> Any:
-    """The agent's context as it is now, with what a turn made of it: turns of other sessions may have written meanwhile."""
-    if not is_object(now) or not is_object(after):
-        return after
-    kept = {key: value for key, value in now.items() if key in after or key not in before}
-    return kept | {key: value for key, value in after.items() if key not in before or before[key] is not value}
