@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any, cast
 
 import msgspec
+import pytest
 
 from falai import Flow, Message, OnAnyMessage, Say, Wait
-from falai.channel import ChannelError, Outgoing
-from falai.host import Settings
+from falai.channel import ChannelError, Outgoing, Sent
+from falai.host import Host, Settings
+from falai.host.ledger.port import Ledger, Work
 from falai.testing import Clock
 from host.stage import SMALL, Home, Wire, echo, hosted, until
 
@@ -214,3 +217,63 @@ async def test_the_media_of_a_step(home: Home) -> None:
         await host.receive("s1", Message("where?", id="m1"))
         await host.drained()
     assert [(out.text, out.media, out.kind) for out in wire.sent] == [("Here we are.", "map", "verbatim")]
+
+
+class _Odd(Wire):
+    """Its `send` gives what it was told to."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__()
+        self.given = list(given)
+
+    async def send(self, out: Outgoing) -> Sent:
+        await super().send(out)
+        return cast(Sent, self.given.pop(0))
+
+
+@pytest.mark.parametrize("given", [None, Sent(cast(str, 4711)), "an id"])
+async def test_what_a_channel_gives_is_looked_at(home: Home, given: object) -> None:
+    """A `send` that gives no `Sent` has sent: the message is set aside and says why, and goes out once only."""
+    channel = _Odd(given, Sent())
+    async with hosted(echo(), home, channel=channel) as host:
+        await host.receive("s1", Message("a", id="m1"))
+        await host.drained()
+        (row,) = await host.dead()
+        assert "no Sent with a text or None" in (row.error or "")
+        await host.receive("s1", Message("b", id="m2"))
+        await host.drained()
+    assert channel.texts == ["re: a", "re: b"]
+
+
+async def test_a_channel_that_was_cancelled_within_has_failed(home: Home) -> None:
+    """Something that `send` awaits is cancelled: that is a failure like any other, and the message is tried again."""
+    wire, clock = Wire(), Clock()
+    wire.next = [asyncio.CancelledError()]
+    async with hosted(echo(clock=clock), home, channel=wire) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await host.drained()
+        clock.advance("1s")
+        await host.drained()
+    assert wire.texts == ["re: hello"]
+
+
+async def test_what_was_sent_is_noted_when_the_ledger_can(home: Home) -> None:
+    """While the disk is full a message that went out is not sent again and again: only the note of it waits."""
+    wire, failed = Wire(), 0
+
+    class Full:
+        def __init__(self, inner: Ledger) -> None:
+            self.open, self.close, self.inner = inner.open, inner.close, inner
+
+        async def run(self, work: Work[Any]) -> Any:
+            nonlocal failed
+            if wire.sent and failed < 1:
+                failed += 1
+                raise OSError("no space left on device")
+            return await self.inner.run(work)
+
+    async with Host(echo(), Full(home.ledger()), channel=wire) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await until(lambda: bool(failed))
+        await host.drained()
+    assert wire.texts == ["re: hello"]

@@ -25,6 +25,7 @@ from falai import (
     ProviderError,
     Say,
     Start,
+    action,
     ok,
 )
 from falai.host import Host, SetAsideError, Settings
@@ -491,3 +492,26 @@ async def test_a_start_of_a_flow(home: Home) -> None:
             await host.receive("s1", Start("answer", key="campaign-1"))
         await host.drained()
     assert len(wire.texts) == 1
+
+
+async def test_an_action_that_was_cancelled_within_has_failed(home: Home) -> None:
+    """Something that an action awaits is cancelled: the turn has failed, is tried again, and nothing is stuck."""
+    tries = 0
+
+    @action(name="flaky")
+    async def flaky(ctx: ActionContext[None]) -> ActionResult:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise asyncio.CancelledError
+        return ok()
+
+    flows = [Flow("act", on=[OnAnyMessage()], steps=[Do("do", flaky), Say("done", "Done.")])]
+    wire, clock = Wire(), Clock()
+    async with hosted(echo(flows=flows, actions=[flaky], clock=clock), home, channel=wire) as host:
+        await host.receive("s1", Message("hello", id="m1"))
+        await host.drained()
+        assert wire.texts == []
+        clock.advance("1s")
+        await host.drained()
+    assert (tries, wire.texts) == (2, ["Done."])

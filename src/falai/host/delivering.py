@@ -20,12 +20,14 @@ from falai.host.ledger.sending import next_message, send_failed, send_later, sen
 from falai.host.retrying import pause_of_message
 from falai.host.setup import Setup
 from falai.host.signals import Signals
+from falai.host.trouble import others_cancelled, tell_trouble
 from falai.log import line
 from falai.model.redaction import without_secrets
 
 __all__ = ["Deliveries"]
 
 _LOG: Final = logging.getLogger("falai.host")
+_PAUSE_S: Final = 1.0
 
 
 class Deliveries:
@@ -47,7 +49,7 @@ class Deliveries:
             except Exception as error:  # noqa: BLE001  # whatever it is, the message is still there
                 return await self._failed(message, error)
             await self._setup.checkpoint("sent")
-            message = await self._setup.ledger.run(_noted(message, taken, now_ms=self._setup.now_ms()))
+            message = await self._note(message, taken)
         if message is not None:
             self._signals.due("message", message.due_at)
         return False
@@ -56,8 +58,18 @@ class Deliveries:
         channel = self._channel(message)
         if channel is None:  # whoever looks at the transcript has it
             return Sent()
-        async with asyncio.timeout(parse_duration(self._setup.settings.send_limit) / 1000):
-            return await channel.send(_outgoing(message))
+        with others_cancelled():
+            async with asyncio.timeout(parse_duration(self._setup.settings.send_limit) / 1000):
+                return _checked(channel, await channel.send(_outgoing(message)))
+
+    async def _note(self, message: OutMessage, taken: Sent) -> OutMessage | None:
+        """Notes that it was sent, as often as that fails: else the customer would get it anew each time."""
+        while True:
+            try:
+                return await self._setup.ledger.run(_noted(message, taken, now_ms=self._setup.now_ms()))
+            except Exception as error:  # noqa: BLE001  # the ledger's own: a disk that is full
+                tell_trouble("note that a message was sent", error, message.place.session)
+                await asyncio.sleep(_PAUSE_S)
 
     def _channel(self, message: OutMessage) -> Channel | None:
         if not self._setup.channels:
@@ -83,6 +95,15 @@ class Deliveries:
         await self._setup.ledger.run(send_later(message, why, now + pause))
         self._signals.due("message", now + pause)
         return False
+
+
+def _checked(channel: Channel, taken: object) -> Sent:
+    """What a channel gave, if it is what a ledger can keep."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(taken), Sent)
+    except (TypeError, msgspec.ValidationError) as error:
+        what = "send gave no Sent with a text or None, as is expected; the message has probably arrived"
+        raise ChannelError(channel.name, what, retryable=False, maybe_delivered=True) from error
 
 
 def _noted(message: OutMessage, taken: Sent, *, now_ms: int) -> Work[OutMessage | None]:

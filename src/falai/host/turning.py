@@ -27,6 +27,7 @@ from falai.host.retrying import pause_of_input
 from falai.host.saving import done_of
 from falai.host.setup import Setup
 from falai.host.signals import Signals
+from falai.host.trouble import others_cancelled
 from falai.host.windows import Later
 from falai.log import line
 from falai.model.redaction import without_secrets
@@ -83,9 +84,10 @@ class Turns:
     async def _play(self, job: Job, elsewhere: Committed) -> tuple[Committed, bool]:
         limit = asyncio.timeout(parse_duration(self._setup.settings.turn_limit) / 1000)
         try:
-            async with limit:
-                prepared = await prepare(self._setup, job, elsewhere)
-                ended = prepared if isinstance(prepared, Later) else await self._done(job, prepared)
+            with others_cancelled():
+                async with limit:
+                    prepared = await prepare(self._setup, job, elsewhere)
+                    ended = prepared if isinstance(prepared, Later) else await self._done(job, prepared)
         except _GoneError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the input is still there
