@@ -24,6 +24,7 @@ from falai import (
     skipped,
     tool,
 )
+from falai.classic import Directive, create_agent, flow
 
 
 class Crm:
@@ -76,3 +77,15 @@ async def play(agent: Agent[Crm]) -> TurnResult:
     result = await agent.turn("s1", Message("hello", id="m1"), context=Crm())
     result.changed = False  # expect-error
     return await decorated(result, 1)  # expect-error
+
+
+async def of_the_3x_form() -> None:
+    create_agent(name="Ana")  # expect-error
+    create_agent(name="Ana", provider="lexical", max_tool_loops="5")  # expect-error
+    create_agent(name="Ana", provider="lexical", router_mode="rules")  # expect-error
+    agent = create_agent(name="Ana", provider="lexical", knowledge={})  # expect-error
+    response = await agent.respond(5)  # expect-error
+    response.mesage  # expect-error
+    Directive("visit")  # expect-error
+    Directive(goto="visit")  # expect-error
+    flow.valid({})  # expect-error

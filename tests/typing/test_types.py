@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PYRIGHT = {"PYRIGHT_PYTHON_CACHE_DIR": str(Path(sys.prefix) / "pyright"), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
@@ -37,9 +39,10 @@ def _mypy(file: Path) -> list[tuple[int, str]]:
     return [(int(line), message) for line, message in found]
 
 
-def test_the_program_of_the_design() -> None:
-    """The names and signatures of the design type-check, strictly, in both checkers."""
-    program = HERE / "program.py"
+@pytest.mark.parametrize("name", ["program.py", "classic.py"])
+def test_a_program_type_checks(name: str) -> None:
+    """The names and signatures of the design, and those of the 3.x form, strictly, in both checkers."""
+    program = HERE / name
     assert _pyright(program) == []
     assert _mypy(program) == []
 
