@@ -215,7 +215,7 @@ def test_two_hosts_on_one_file_are_one_too_many(tmp_path: Path) -> None:
         host.wait_for_log("run.started")
         second = run_once(TICK, "--once", folder=tmp_path)
         assert second.returncode == 1
-        assert "falai.db is in use: another process runs a host on it" in second.stderr
+        assert "falai.db is in use: another host runs on it" in second.stderr
         assert "Traceback" not in second.stderr
         host.tell(**json.loads(_message("m1")))
         host.wait_for(type="message", text="I will come back.")

@@ -14,6 +14,7 @@ import pytest
 from falai import Agent, Flow, Message, OnAnyMessage, Say, Wait
 from falai.channel import Attachment, BadSignatureError, Incoming, Receipt
 from falai.host import Host, HostBusyError, Keep, Settings
+from falai.host.ledger.sqlite import SQLiteLedger
 from falai.testing import Clock
 from host.stage import FLOWS, Echo, Home, Wire, echo, hosted
 
@@ -101,10 +102,51 @@ async def test_a_second_host_on_the_same_file_is_refused(tmp_path: Path) -> None
     """Two hosts would play the same inputs."""
     file = tmp_path / "falai.db"
     async with Host(echo(), file):
-        with pytest.raises(HostBusyError, match="another process runs a host on it"):
+        with pytest.raises(HostBusyError, match="another host runs on it"):
             async with Host(echo(), file):
                 pass
+        (tmp_path / "link.db").symlink_to(file)
+        with pytest.raises(HostBusyError, match=r"link\.db is in use"):
+            async with Host(echo(), tmp_path / "link.db"):
+                pass
     async with Host(echo(), file):
+        pass
+
+
+async def test_a_host_runs_once_at_a_time(home: Home) -> None:
+    """Entered within itself it says so, and the one that runs goes on."""
+    async with hosted(echo(), home) as host:
+        with pytest.raises(RuntimeError, match="the host runs already"):
+            await host.__aenter__()
+        assert [message.text for message in await host.ask("s1", Message("hello", id="m1"))] == ["re: hello"]
+
+
+async def test_two_hosts_need_two_ledgers(tmp_path: Path) -> None:
+    """A second host on the same `Ledger` is refused, and the first goes on."""
+    ledger = SQLiteLedger(tmp_path / "falai.db")
+    async with Host(echo(), ledger) as host:
+        with pytest.raises(RuntimeError, match="the ledger is open already"):
+            async with Host(echo(), ledger):
+                pass
+        assert [message.text for message in await host.ask("s1", Message("hello", id="m1"))] == ["re: hello"]
+
+
+async def test_a_channel_that_does_not_close_leaves_the_store_free(tmp_path: Path) -> None:
+    """The end of a host closes the other channels and the store, whatever one of them raises; then it is told."""
+
+    class Stuck(Wire):
+        closed = False
+
+        async def aclose(self) -> None:
+            self.closed = True
+            raise OSError("the connection was gone")
+
+    stuck = {name: Stuck(name) for name in ("a", "b")}
+    with pytest.raises(OSError, match="the connection was gone"):
+        async with Host(echo(), tmp_path / "falai.db", channel=stuck):
+            pass
+    assert [wire.closed for wire in stuck.values()] == [True, True]
+    async with Host(echo(), tmp_path / "falai.db"):
         pass
 
 

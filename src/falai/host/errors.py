@@ -2,7 +2,7 @@
 
 HostError             never raised itself
 ├── OverloadedError   too much is waiting already; nothing was taken in, come again later
-├── HostBusyError     another process is the host of this database
+├── HostBusyError     another host runs on this database
 └── SetAsideError     an input failed so often that it was set aside
 """
 
@@ -40,12 +40,12 @@ class OverloadedError(HostError):
 
 
 class HostBusyError(HostError):
-    """Another process runs a host on this database: two would play the same inputs."""
+    """Another host runs on this database: two would play the same inputs."""
 
     def __init__(self, database: str) -> None:
         self.database = database
         super().__init__(
-            f"[HostBusyError] {database} is in use: another process runs a host on it. "
+            f"[HostBusyError] {database} is in use: another host runs on it, in this process or in another. "
             "Stop that one first; for several processes give the host a postgresql:// URL."
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
@@ -82,6 +83,8 @@ class Host(Generic[C]):
 
     async def __aenter__(self) -> Self:
         """Opens the store and begins to work. Raises `HostBusyError` when another process hosts it."""
+        if self._engine is not None:
+            raise RuntimeError("the host runs already: one `async with host:` at a time, around all that uses it")
         await self._setup.ledger.open()
         engine = Engine(self._setup)
         try:
@@ -97,12 +100,11 @@ class Host(Generic[C]):
     ) -> None:
         """Finishes what was begun, within `settings.grace`, and gives back the rest."""
         engine, self._engine = self._running, None
-        try:
-            await engine.stop()
-        finally:
+        async with AsyncExitStack() as ending:  # from the last to the first, whatever one of them raises
+            ending.push_async_callback(self._setup.ledger.close)
             for channel in self._setup.channels.values():
-                await channel.aclose()
-            await self._setup.ledger.close()
+                ending.push_async_callback(channel.aclose)
+            await engine.stop()
 
     # --- in ---------------------------------------------------------------------------------------
 

@@ -11,7 +11,10 @@ __all__ = ["FileLock"]
 
 
 class FileLock:
-    """The lock of a database, on the file `<database>.lock` beside it, which stays there and is empty."""
+    """The lock of a database, on the file `<database>.lock` beside it, which stays there and is empty.
+
+    A symbolic link is the file that it leads to.
+    """
 
     def __init__(self, database: str) -> None:
         self._database = database
@@ -21,7 +24,9 @@ class FileLock:
         """Raises `HostBusyError` when another has it, in this process or elsewhere. A database in memory has none."""
         if self._database == ":memory:":
             return
-        file = os.open(f"{self._database}.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        file = os.open(
+            f"{os.path.realpath(self._database)}.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644
+        )
         try:
             _lock(file)
         except OSError as error:

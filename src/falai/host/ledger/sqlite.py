@@ -45,6 +45,8 @@ class SQLiteLedger:
         self._db: sqlite3.Connection | None = None
 
     async def open(self) -> None:
+        if self._worker is not None:
+            raise RuntimeError("the ledger is open already: each host needs one of its own")
         self._worker = Worker("falai-ledger", self._end)
         try:
             await self._worker.run(self._begin)
