@@ -70,7 +70,8 @@ class Conversation:
         burst = rows[:1]
         for row in rows[1:]:
             last = burst[-1]
-            if last.kind != "message" or row.kind != "message" or row.received >= last.pause:
+            paused = last.received < last.pause and row.received < last.pause
+            if last.kind != "message" or row.kind != "message" or not paused:
                 break
             burst.append(row)
         return burst if all(row.not_before <= now for row in burst) else []

@@ -23,6 +23,13 @@ async def test_a_clock_that_goes_back(ledger: Ledger) -> None:
     assert await keys_of(ledger, now=NOW + 1700) == ["m3"]
 
 
+async def test_without_a_pause_there_is_no_burst(ledger: Ledger) -> None:
+    """Two messages are two, though the clock was set back between them."""
+    await receive(ledger, "m1")
+    await receive(ledger, "m2", now=NOW - 5)
+    assert await keys_of(ledger) == ["m1"]
+
+
 async def test_a_message_alone(ledger: Ledger) -> None:
     """Likewise one that was played alone."""
     await receive(ledger, "m1", not_before=NOW + 1000)

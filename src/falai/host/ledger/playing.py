@@ -109,10 +109,14 @@ def _burst(found: Sequence[Row]) -> Sequence[Row]:
 
 
 def _joins(row: Row, before: Row, first: Row) -> bool:
-    """A burst of which answers are noted stays as it was, whatever the clock did: they are about no other message."""
+    """A burst of which answers are noted stays as it was, whatever the clock did: they are about no other message.
+
+    And without a pause there is none, though the clock may have been set back between two messages.
+    """
     if first[8] is not None:
         return bool(row[8] == first[8])
-    return bool(first[1] == "message" == row[1] and row[8] is None and row[4] < before[5])
+    paused = before[4] < before[5] and row[4] < before[5]
+    return bool(first[1] == "message" == row[1] and row[8] is None and paused)
 
 
 def note_answers(job: Job, answers: Mapping[tuple[str, int], str]) -> Work[bool]:
