@@ -140,6 +140,7 @@ class _Living:
             self.done += 1
             await asyncio.sleep(step.pause_ms / 1000)
             if step.kind == "restart":
+                await self._make_room()  # on a full disk no host begins
                 return False
         return True
 

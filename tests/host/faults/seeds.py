@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -71,13 +72,17 @@ def _lived(life: Life, dice: Dice) -> bool:
 
 
 def _child(life: Life) -> None:
+    """It never goes on with its parent's work, whatever happens."""
     signal.alarm(_LONGEST_S)
+    code = 1
     try:
         live(life)
-    except BaseException:  # noqa: BLE001  # a child must not go on with its parent's work
+        code = 0
+    except BaseException:  # noqa: BLE001  # whatever it is, it is told
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+    finally:
+        os._exit(code)
 
 
 def _warm_up() -> None:
