@@ -18,9 +18,16 @@ class DeliberateError(Exception):
     """Raised by a handler on purpose."""
 
 
-def random_agent(dice: Dice, model: Any, **options: Any) -> ClassicAgent:
-    """An agent whose handlers throw these dice each time that they are called."""
+def random_agent(dice: Dice, model: Any, heard: list[tuple[str, str]] | None = None, **options: Any) -> ClassicAgent:
+    """An agent whose handlers throw these dice each time that they are called.
+
+    `heard` gets what is entered and left: the hook, and the flow, or the step as `flow.step`.
+    """
     flows = [_flow(dice, id) for id in FLOWS[: dice.number(1, 3)]]
+    for flow in flows if heard is not None else ():
+        _overhear(heard, flow["id"], flow)
+        for step in flow["steps"]:
+            _overhear(heard, f"{flow['id']}.{step['id']}", step)
     given: dict[str, Any] = {
         "schema": {"type": "object", "properties": FIELDS},
         "flows": flows,
@@ -49,6 +56,21 @@ def _flow(dice: Dice, id: str) -> dict[str, Any]:
     if "on_complete" in flow:
         hooks.pop("onComplete", None)
     return {**flow, "hooks": hooks} if hooks else flow
+
+
+def _overhear(heard: list[tuple[str, str]] | None, name: str, owner: dict[str, Any]) -> None:
+    hooks = owner["hooks"] = dict(owner.get("hooks", {}))
+
+    def overheard(kind: str, hook: Any) -> Any:
+        def call(*given: Any) -> Any:
+            assert heard is not None
+            heard.append((kind, name))
+            return hook and hook(*given)
+
+        return call
+
+    for kind in ("onEnter", "onExit"):
+        hooks[kind] = overheard(kind, hooks.get(kind))
 
 
 def _step(dice: Dice, place: int, count: int) -> dict[str, Any]:

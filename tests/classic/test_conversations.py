@@ -100,3 +100,31 @@ def test_no_conversation_breaks_a_promise(seed: int) -> None:
         asyncio.run(_talk(seed))
     finally:
         logging.disable(logging.NOTSET)
+
+
+async def _talk_overheard(seed: int) -> None:
+    dice, model, heard = Dice(seed), RandomModel(), list[tuple[str, str]]()
+    model.begin(dice)
+    agent, entered = random_agent(dice, model, heard, session_id="x"), set[str]()
+    for place in range(7):
+        heard.clear()
+        try:
+            session = (await agent.respond(f"message {place}")).session
+        except (ProviderError, FlowConfigurationError, DataValidationError, ResponseGenerationError):
+            continue  # without effect, whatever was heard of it
+        for kind, name in heard:
+            assert (name in entered) == (kind == "onExit"), f"{kind} of {name} at message {place}"
+            entered ^= {name}
+        standing = {f"{run.flow_id}.{(run.step_id or '').rstrip('!')}" for run in session.runs}
+        assert entered <= standing | {run.flow_id for run in session.runs}
+
+
+@pytest.mark.property
+@given(st.integers(0, 2**32))
+def test_what_is_left_was_entered_and_is_entered_once(seed: int) -> None:
+    """`onEnter` and `onExit` come in pairs over all messages, and what is open is where a run stands (D-80, D-95)."""
+    logging.disable(logging.CRITICAL)
+    try:
+        asyncio.run(_talk_overheard(seed))
+    finally:
+        logging.disable(logging.NOTSET)

@@ -146,6 +146,43 @@ def test_a_flow_that_is_left_before_it_was_entered_has_nothing_to_leave() -> Non
     assert log.taken() == []
 
 
+def test_a_flow_is_entered_once_however_its_first_step_was_left() -> None:
+    """D-80: an auto step that a branch led on; a step that moved on before it said anything; one that asked for what it requires."""
+    log = Log()
+    auto = {"id": "go", "auto": True, "branches": [{"then": "a1"}]}
+    talk = Talk(flow("A", auto, {"id": "a1", "prompt": "One."}, step("a2", log), hooks=log.hooks("A", "onEnter")))
+    talk.says(speak="One.")
+    talk.says(speak="Two.")
+    assert log.taken().count("A.onEnter") == 1
+
+    moves = iter([{"goToStep": "a2", "halt": True}, None])
+    first = {"id": "a1", "prompt": "One.", "prepare": lambda *_: next(moves)}
+    talk = Talk(flow("A", first, {"id": "a2", "prompt": "Two."}, hooks=log.hooks("A", "onEnter")))
+    talk.says()
+    talk.says(speak="Two.")
+    assert log.taken() == ["A.onEnter"]
+
+    needy = {"id": "a1", "prompt": "One.", "requires": ["name"]}
+    talk = Talk(flow("A", needy, {"id": "a2", "prompt": "Two."}, hooks=log.hooks("A", "onEnter")))
+    talk.says(understand={"fields": {}}, speak="Name?")
+    talk.says(understand={"fields": {"name": "Ana"}}, speak="One.")
+    assert log.taken() == ["A.onEnter"]
+
+
+def test_a_flow_whose_premise_fails_is_left_before_another_is_entered() -> None:
+    """D-80, D-95: `onExit` comes when it is left, also when the core ends it by itself."""
+    log, open_ = Log(), iter([True, False])
+    a = flow(
+        "A", step("a1", log), step("a2", log), hooks=log.hooks("A", "onExit"), **{"if": lambda _: next(open_, False)}
+    )
+    b = flow("B", step("b1", log), hooks=log.hooks("B", "onEnter"), when="else")
+    talk = Talk(a, b)
+    talk.says(understand={"flows": {"a": 90}}, speak="One.")
+    talk.says(understand={"flows": {"b": 90}}, speak="B.")
+    heard = [entry for entry in log.taken() if entry.startswith(("A.", "B."))]
+    assert heard == ["A.onExit aborted", "B.onEnter"]
+
+
 # --- errors -------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from falai.session.keys import run_id
 from falai.session.model import Run, TriggerKind
 from falai.turn.advance import end_run, enter
 from falai.turn.follow import follow, inherit
-from falai.turn.lines import key_of
+from falai.turn.lines import key_of, kind_of, run_line
 from falai.turn.start import start_run
 
 __all__ = ["ExitReason", "apply_position", "begin", "go_to_step", "leave", "position_of", "was_opened"]
@@ -99,9 +99,9 @@ def was_opened(state: TurnState, run: Run, key: str | None = None) -> bool:
         return True
     passed = {line.key for line in run.outcomes if line.code == "already-known"}
     return any(
-        line.kind != "if" and line.code is None and key in (None, line.key)
+        line.kind != "if" and line.code in (None, "branch") and key in (None, line.key)
         for line in run.outcomes
-        if line.status != "ok" or line.key not in passed
+        if line.next is None or line.key not in passed
     )
 
 
@@ -151,8 +151,17 @@ async def _go_to_step(state: TurnState, run: Run | None, form: Form, emitter: st
     state.marks.add("goto")
     _lay_over(state, form.get("data", {}))
     await notice_data(state)
+    _note_left(state, run, plan, step_id, emitter)
     await go_to_step(state, run, plan, step_id, "goto_step")
     state.unjudged.add(id(run))
+
+
+def _note_left(state: TurnState, run: Run, plan: FlowPlan, target: str, emitter: str) -> None:
+    """A line for a step that is left before it did anything: by it, later turns know that its flow was entered."""
+    key = key_of(run)
+    if was_opened(state, run, key) and not any(line.key == key for line in run.outcomes):
+        kind = kind_of(plan.step(run.step_id))
+        run_line(state.turn, run, kind, "skipped", key=key, detail=emitter, next=target)
 
 
 async def go_to_step(state: TurnState, run: Run, plan: FlowPlan, step_id: str | None, reason: ExitReason) -> None:
