@@ -125,7 +125,7 @@ class Queued:
         """Its input, or its message, is among the dead ones; the place goes on without it."""
         place, now = place_of(job), self._setup.now_ms()
         await self._ledger.run(_put_aside(what, place, now))
-        await self._ledger.run(job_ended(what, place, job=0, worker=0, priority=job.priority, more=True, now_ms=now))
+        await self._ledger.run(job_ended(what, place, job=0, worker=0, priority=job.priority, more=True, begun_ms=now))
 
 
 def _put_aside(what: What, place: Place, now: int) -> Work[bool]:

@@ -23,6 +23,7 @@ __all__ = ["QueueLane", "place_of"]
 _POLL_S: Final = 0.2
 _PAUSE_S: Final = 1.0
 _IDLE_S: Final = 0.01
+_NEARLY_MS: Final = 100
 
 
 class QueueLane:
@@ -59,7 +60,7 @@ class QueueLane:
             if len(self._doing) >= self._setup.settings.at_once or (job := await self._taken()) is None:
                 await self._wait()
             elif self._stop.is_set():
-                await self._end(job, more=True)
+                await self._end(job, more=True, begun_ms=0)
             else:
                 self._begin(job)
 
@@ -104,24 +105,32 @@ class QueueLane:
 
     async def _one(self, job: Job) -> None:
         place, more = place_of(job), True
+        await self._due(job)
+        begun_ms = self._setup.now_ms()
         try:
             more = await self._work(place)
         except Exception as error:  # noqa: BLE001  # nothing is lost: the ledger still has what was to be done
             tell_trouble("work on a session", error, place.session)
             await asyncio.sleep(_PAUSE_S)
         finally:  # also when it is cancelled: then another process goes on
-            await self._end(job, more=more)
+            await self._end(job, more=more, begun_ms=begun_ms)
 
-    async def _end(self, job: Job, *, more: bool) -> None:
+    async def _due(self, job: Job) -> None:
+        """The clock of whoever asked for it may be a moment ahead of this one."""
+        early_ms = int(str(job.task_kwargs["at"])) - self._setup.now_ms()
+        if 0 < early_ms <= _NEARLY_MS:
+            await asyncio.sleep(early_ms / 1000)
+
+    async def _end(self, job: Job, *, more: bool, begun_ms: int) -> None:
         """Until the database knows it; a process that ends leaves it to those who find it dead."""
-        while not await self._ended(job, more=more) and not self._stop.is_set():  # noqa: ASYNC110 - see `_ended`
+        while not await self._ended(job, more=more, begun_ms=begun_ms) and not self._stop.is_set():  # noqa: ASYNC110 - see `_ended`
             await asyncio.sleep(_PAUSE_S)
 
-    async def _ended(self, job: Job, *, more: bool) -> bool:
+    async def _ended(self, job: Job, *, more: bool, begun_ms: int) -> bool:
         assert job.id is not None
-        ids, now = {"job": job.id, "worker": self._worker.id, "priority": job.priority}, self._setup.now_ms()
+        ids = {"job": job.id, "worker": self._worker.id, "priority": job.priority}
         try:
-            ended = job_ended(self._what, place_of(job), **ids, more=more, now_ms=now)
+            ended = job_ended(self._what, place_of(job), **ids, more=more, begun_ms=begun_ms)
             if await self._setup.ledger.run(ended):
                 await self._worker.finish(job)
         except Exception as error:  # noqa: BLE001  # it is done: only the database does not know

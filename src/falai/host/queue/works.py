@@ -32,11 +32,11 @@ _MAKE_JOBS = """
         WHERE d.tenant = due.tenant AND d.agent = due.agent AND d.session = due.session AND d.what = due.what
         RETURNING d.*
     )
-    SELECT falai_job(what, tenant, agent, session, 5) FROM gone"""
+    SELECT falai_job(what, tenant, agent, session, 5, due_at) FROM gone"""
 
 _IS_MINE = "SELECT 1 FROM procrastinate_jobs WHERE id = ? AND worker_id = ? AND status = 'doing'"
 _AGAIN = """
-    SELECT falai_job(?, ?, ?, ?, ?) WHERE NOT EXISTS (
+    SELECT falai_job(?, ?, ?, ?, ?, 0) WHERE NOT EXISTS (
         SELECT 1 FROM procrastinate_jobs WHERE lock = falai_lock(?, ?, ?, ?) AND status = 'todo')"""
 _NEXT_INPUT = """
     SELECT falai_look_at('turn', i.tenant, i.agent, i.session, min(i.not_before)) FROM falai_inbox i
@@ -101,16 +101,19 @@ def look_for_due(agent: str, queue: str, *, now_ms: int | None, max_late: int, r
     return Look(now, more)
 
 
-def job_ended(what: What, place: Place, *, job: int, worker: int, priority: int, more: bool, now_ms: int) -> Work[bool]:
+def job_ended(
+    what: What, place: Place, *, job: int, worker: int, priority: int, more: bool, begun_ms: int
+) -> Work[bool]:
     """What is to be done for the place later is asked for; whether the job is still this worker's to finish.
 
-    With `more` another job takes over at once, behind those of the other places.
+    With `more` another job takes over at once, behind those of the other places. Later is what was not due when
+    the work began, at `begun_ms`: what became due since then may have been seen or not.
     """
     who = (place.tenant, place.agent, place.session)
     if more:
         then = Statement(_AGAIN, (what, *who, priority, what, *who))
     elif what == "turn":
-        then = Statement(_NEXT_INPUT, (*who, now_ms))
+        then = Statement(_NEXT_INPUT, (*who, begun_ms))
     else:
         then = Statement(_NEXT_MESSAGE, who)
     mine, _ = yield (Statement(_IS_MINE, (job, worker)), then)

@@ -34,13 +34,14 @@ CREATE FUNCTION falai_lock(what TEXT, tenant TEXT, agent TEXT, session TEXT) RET
     SELECT what || ':' || encode(sha256(convert_to(json_build_array(tenant, agent, session)::TEXT, 'UTF8')), 'hex')
 $$;
 
--- One job. Another dispatcher is another body of this function, and somebody who takes its jobs.
-CREATE FUNCTION falai_job(what TEXT, tenant TEXT, agent TEXT, session TEXT, priority INTEGER) RETURNS VOID
+-- One job, for what is due since `at`. Another dispatcher is another body of this function, and somebody who takes
+-- its jobs.
+CREATE FUNCTION falai_job(what TEXT, tenant TEXT, agent TEXT, session TEXT, priority INTEGER, at BIGINT) RETURNS VOID
 LANGUAGE sql VOLATILE AS $$
     INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, args)
     VALUES (
         falai_queue(what, agent), 'falai.' || what, priority, falai_lock(what, tenant, agent, session),
-        jsonb_build_object('tenant', tenant, 'agent', agent, 'session', session)
+        jsonb_build_object('tenant', tenant, 'agent', agent, 'session', session, 'at', at)
     )
 $$;
 
@@ -53,7 +54,8 @@ $$;
 CREATE FUNCTION falai_input_came() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.not_before <= NEW.received_at AND TG_OP = 'INSERT' THEN
-        PERFORM falai_job('turn', NEW.tenant, NEW.agent, NEW.session, CASE NEW.kind WHEN 'message' THEN 10 ELSE 0 END);
+        PERFORM falai_job(
+            'turn', NEW.tenant, NEW.agent, NEW.session, CASE NEW.kind WHEN 'message' THEN 10 ELSE 0 END, NEW.not_before);
     ELSE
         PERFORM falai_look_at('turn', NEW.tenant, NEW.agent, NEW.session, NEW.not_before);
     END IF;
@@ -64,7 +66,7 @@ $$;
 CREATE FUNCTION falai_message_came() RETURNS TRIGGER LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.after_ms = 0 AND TG_OP = 'INSERT' THEN
-        PERFORM falai_job('deliver', NEW.tenant, NEW.agent, NEW.session, 10);
+        PERFORM falai_job('deliver', NEW.tenant, NEW.agent, NEW.session, 10, NEW.due_at);
     ELSE
         PERFORM falai_look_at('deliver', NEW.tenant, NEW.agent, NEW.session, NEW.due_at);
     END IF;
