@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -164,6 +164,27 @@ async def test_attachments_reach_the_context(home: Home) -> None:
         await host.drained()
     assert wire.texts == ["re: [voice]", "re: look"]
     assert seen[0].attachments == [voice]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["photo.jpg", [None], [Attachment(cast(Any, "gif"))], [Attachment("image", data={"at": object()})]]
+)
+async def test_what_is_no_attachment_is_refused(home: Home, wrong: Any) -> None:
+    """At once, and not when its turn is read."""
+    async with hosted(echo(), home) as host:
+        with pytest.raises(ValueError, match=r"^attachments: "):
+            await host.receive("s1", Message("", id="m1"), attachments=wrong)
+        assert await host.look("s1") is None
+
+
+@pytest.mark.parametrize("name", ["customer", "channel", "address", "tenant"])
+async def test_whose_an_input_is_is_said_in_texts(home: Home, name: str) -> None:
+    """A number of a database is refused, and a blank tenant is not the default one."""
+    async with hosted(echo(), home) as host:
+        with pytest.raises(ValueError, match=rf"^{name}: 27 was given, a text "):
+            await host.receive("s1", "hello", **{name: cast(Any, 27)})
+        with pytest.raises(ValueError, match=r"^tenant: "):
+            await host.erase_customer("c1", tenant="")
 
 
 async def test_the_text_that_stands_for_an_attachment(home: Home) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
+
+import pytest
 
 from falai import Agent, Collect, Do, Field, Flow, Message, OnAnyMessage, OnMention, OnMessage, Prompt, Say, Start
 from falai.host import Host, hand_over
@@ -227,3 +229,33 @@ async def test_holds_survive_a_restart(home: Home) -> None:
     async with hosted(echo(clock=clock), home, channel=wire) as host:
         assert await host.ask("s1", Message("hello", id="m1")) == ()
     assert wire.texts == []
+
+
+@pytest.mark.parametrize("id", ["", " ", None, 5])
+async def test_a_persons_message_needs_an_id_and_a_session(home: Home, id: Any) -> None:
+    """What would make two messages one, or belong to no session, is refused: in each call for people."""
+    wire = Wire()
+    async with hosted(echo(), home, channel=wire) as host:
+        with pytest.raises(ValueError, match=r"id: .* was given, a text that is not blank is expected"):
+            await host.human_message("s1", "good morning", id=id)
+        for call in (host.hold(id), host.release(id), host.human_message(id, "good morning", id="p1"), host.look(id)):
+            with pytest.raises(ValueError, match=r"sessionId: .* was given, a text that is not blank is expected"):
+                await call
+        with pytest.raises(ValueError, match="text: null was given"):
+            await host.human_message("s1", cast(str, None), id="p1")
+        assert await host.look("s1") is None
+    assert wire.tried == []
+
+
+async def test_halves_of_signs_are_one_text_everywhere(home: Home) -> None:
+    """A lone surrogate in an id or a text is read as in a customer's message, by every call for the session."""
+    wire = Wire()
+    async with hosted(echo(), home, channel=wire) as host:
+        assert [m.text for m in await host.ask("s\ud800", Message("hello", id="m1"))] == ["re: hello"]
+        await host.drained()
+        await host.human_message("s\ud800", "b\udfff", id="p\ud800", by="Bo\ud800")
+        await host.drained()
+        look = await host.look("s\ud800")
+        assert look is not None
+        assert look.held == "Bo\ufffd"
+    assert wire.texts == ["re: hello", "b\ufffd"]

@@ -23,7 +23,7 @@ from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Place
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.looking import Look, Status, look_at
 from falai.host.queue.clock import DatabaseClock
-from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person
+from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person, read_person
 from falai.host.saving import person_says
 from falai.host.settings import Settings
 from falai.host.setup import Setup
@@ -199,12 +199,16 @@ class Host(Generic[C]):
     async def human_message(
         self, session_id: str, text: str, *, id: str, by: str | None = None, tenant: str | None = None
     ) -> Received:
-        """Sends what a person of the team wrote, and closes the gate if it is open; a known `id` is dropped."""
+        """Sends what a person of the team wrote, and closes the gate if it is open; a known `id` is dropped.
+
+        Raises `ValueError` for a blank `id`, and for what is no text.
+        """
         place, now = self._place(session_id, tenant), self._setup.now_ms()
+        message = read_person(text, id, by)
         row = await self._ledger.run(looking.session(place))
         channel = self._setup.channel(row.channel if row else None)
-        done = person_says(session_id, text, channel, by=by, now_ms=now)
-        arrival, reason = arrival_of_person(text, id, by), by or "a person answers"
+        done = person_says(place.session, message, channel, now_ms=now)
+        arrival, reason = arrival_of_person(message), message.by or "a person answers"
         with self._running.closing(place):
             new = await self._ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
             await self._running.work.held(place)
@@ -235,7 +239,7 @@ class Host(Generic[C]):
         self, session_id: str | None = None, *, limit: int = 100, tenant: str | None = None
     ) -> tuple[DeadRow, ...]:
         """What was set aside, the oldest first: inputs that failed, messages that could not be sent."""
-        whose = tenant if session_id is None else tenant or self._setup.tenant
+        whose = None if tenant is None and session_id is None else self._setup.whose(tenant)
         return await self._ledger.run(set_aside.dead(self._setup.name, tenant=whose, session=session_id, limit=limit))
 
     async def retry(self, row: DeadRow) -> bool:
@@ -258,8 +262,8 @@ class Host(Generic[C]):
 
     async def erase_customer(self, customer: str, *, tenant: str | None = None) -> tuple[str, ...]:
         """Erases all sessions of a customer; gives their ids."""
-        whose = tenant or self._setup.tenant
-        return await self._ledger.run(erasing.erase_customer(self._setup.name, tenant=whose, customer=customer))
+        work = erasing.erase_customer(self._setup.name, tenant=self._setup.whose(tenant), customer=customer)
+        return await self._ledger.run(work)
 
     async def sweep(self) -> None:
         """Forgets now what `settings.keep` no longer keeps; a host does so each minute."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from uuid import uuid4  # noqa: TID251 - an edge: a message without an id gets one for good
 
@@ -15,9 +15,10 @@ from falai.host.ledger.port import Arrival, Kind, Limits, Place, TakenIn, Work
 from falai.host.ledger.taking import room, take_in
 from falai.session.dates import iso, read_date
 from falai.session.inputs import Event, Input, Message, Start
-from falai.turn.given import read_given
+from falai.session.jsontext import json_text
+from falai.turn.given import read_given, read_id, read_text
 
-__all__ = ["Intake", "Received", "Whose", "arrival_of", "arrival_of_person"]
+__all__ = ["Intake", "Received", "Whose", "arrival_of", "arrival_of_person", "read_person"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,19 @@ class Received:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whose:
-    """What an input tells of its session; what is `None` leaves the session as it is."""
+    """What an input tells of its session; what is `None` leaves the session as it is.
+
+    Raises `ValueError` for what is no text.
+    """
 
     customer: str | None = None
     channel: str | None = None
     address: str | None = None
+
+    def __post_init__(self) -> None:
+        for told in fields(self):
+            if getattr(self, told.name) is not None:
+                read_text(getattr(self, told.name), told.name)
 
 
 class Intake:
@@ -82,9 +91,14 @@ def arrival_of(
     return _arrival(key, kind, read, whose)
 
 
-def arrival_of_person(text: str, id: str, by: str | None) -> Arrival:
-    """A message of a person of the team."""
-    return _arrival(f"human:{id}", "human", HumanMessage(text, id, by), Whose())
+def read_person(text: str, id: str, by: str | None) -> HumanMessage:
+    """A message of a person of the team. Raises `ValueError` for what is no text, or a blank id."""
+    return HumanMessage(read_text(text, "text"), read_id(id, "id"), None if by is None else read_text(by, "by"))
+
+
+def arrival_of_person(message: HumanMessage) -> Arrival:
+    """The message as a row."""
+    return _arrival(f"human:{message.id}", "human", message, Whose())
 
 
 def _message(message: Message, now_ms: int, burst_ms: int, attachments: Sequence[Attachment], whose: Whose) -> Arrival:
@@ -93,8 +107,19 @@ def _message(message: Message, now_ms: int, burst_ms: int, attachments: Sequence
     written = read_date(message.at)
     at = iso(now_ms if written is None else min(written, now_ms))
     whole = Message(message.text, id=id, at=at)
-    texts = msgspec.json.encode(list(attachments)).decode()
-    return _arrival(f"message:{id}", "message", whole, whose, attachments=texts, not_before=now_ms + burst_ms)
+    return _arrival(
+        f"message:{id}", "message", whole, whose, attachments=_attached(attachments), not_before=now_ms + burst_ms
+    )
+
+
+def _attached(attachments: Sequence[Attachment]) -> str:
+    """As the inbox keeps them. Raises `ValueError` for what is none: no turn could read it."""
+    try:
+        plain = msgspec.to_builtins(list(attachments))
+        msgspec.convert(plain, list[Attachment])
+    except (TypeError, msgspec.ValidationError) as error:
+        raise ValueError(f"attachments: {error}") from error
+    return json_text(plain)
 
 
 def _arrival(key: str, kind: Kind, input: Input | HumanMessage, whose: Whose, **more: Any) -> Arrival:

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from falai.channel.port import Channel, Outgoing, Template
+from falai.host.inputs import HumanMessage
 from falai.host.ledger.port import Claim, Done, Gate, Job, LiveRun, Reply, TranscriptLine, WakeWrite
 from falai.model.port import Usage
 from falai.session.codec import stamped
@@ -29,10 +30,10 @@ def replies_of(letter: Outgoing, channel: Channel | None, pause: int = 0) -> Ite
         pause = 0
 
 
-def person_says(session_id: str, text: str, channel: Channel | None, *, by: str | None, now_ms: int) -> Done:
+def person_says(session_id: str, message: HumanMessage, channel: Channel | None, *, now_ms: int) -> Done:
     """The rows of a person's message."""
-    letter = Outgoing(session_id, "", text, "", "human")
-    line = TranscriptLine("person", text, now_ms, data=by, message=0)
+    letter = Outgoing(session_id, "", message.text, "", "human")
+    line = TranscriptLine("person", message.text, now_ms, data=message.by, message=0)
     return Done(transcript=(line,), outbox=tuple(replies_of(letter, channel)))
 
 

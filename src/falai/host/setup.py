@@ -13,6 +13,7 @@ from falai.host.callables import Callables
 from falai.host.ledger.port import Ledger, Place
 from falai.host.settings import Settings
 from falai.session.dates import to_ms
+from falai.turn.given import read_id
 
 __all__ = ["Setup"]
 
@@ -39,9 +40,13 @@ class Setup:
         """The host's clock."""
         return to_ms(self.clock())
 
+    def whose(self, tenant: str | None) -> str:
+        """The tenant. Raises `ValueError` for one that is blank or no text: it is nobody's, and not the default's."""
+        return read_id(self.tenant if tenant is None else tenant, "tenant")
+
     def place(self, session_id: str, tenant: str | None) -> Place:
-        """Where a session's rows are."""
-        return Place(tenant or self.tenant, self.name, session_id)
+        """Where a session's rows are. Raises `ValueError` for an id that is blank or no text."""
+        return Place(self.whose(tenant), self.name, read_id(session_id, "sessionId"))
 
     def channel(self, name: str | None) -> Channel | None:
         """The channel of this name; without a name the only one there is."""

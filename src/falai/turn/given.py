@@ -18,7 +18,7 @@ from falai.session.jsontext import show, to_plain
 from falai.session.keys import is_blank_id
 from falai.session.model import Session
 
-__all__ = ["Given", "read_given"]
+__all__ = ["Given", "read_given", "read_id", "read_text"]
 
 _KINDS = ("message", "wake", "event", "start")
 
@@ -49,12 +49,11 @@ def read_given(
     claims: object = None,
 ) -> Given:
     """Checks what a turn was given (T-1.3). Raises `ValueError` naming the key that is wrong."""
-    if is_blank_id(session_id):
-        raise _wrong("sessionId", session_id, "a text that is not blank")
+    id = read_id(session_id, "sessionId")
     if session is not None and not isinstance(session, Session):
         raise _wrong("session", session, "a Session (Session.from_json makes one)")
     return Given(
-        session_id=_as_stored(cast(str, session_id)),
+        session_id=id,
         input=_read_input(_as_mapping(input)),
         session=session,
         context=context,
@@ -63,6 +62,20 @@ def read_given(
         anchors=_read_anchors(anchors),
         claims=_read_claims(claims),
     )
+
+
+def read_text(value: object, path: str) -> str:
+    """A text as a session holds it: a key, or an id that comes again, must be found there (P-17)."""
+    if not isinstance(value, str):
+        raise _wrong(path, value, "a text")
+    return cast(str, to_plain(value))
+
+
+def read_id(value: object, path: str) -> str:
+    """A text that is not blank, as a session holds it."""
+    if is_blank_id(value):
+        raise _wrong(path, value, "a text that is not blank")
+    return read_text(value, path)
 
 
 def _as_mapping(given: object) -> Mapping[str, Any]:
@@ -113,21 +126,11 @@ def _read_start(start: object) -> Start:
 
 
 def _text(given: Mapping[str, Any], key: str, path: str = "") -> str:
-    value = given.get(key)
-    if not isinstance(value, str):
-        raise _wrong(path + key, value, "a text")
-    return _as_stored(value)
-
-
-def _as_stored(text: str) -> str:
-    """The text as a session holds it: a key, or an id that comes again, must be found there (P-17)."""
-    return cast(str, to_plain(text))
+    return read_text(given.get(key), path + key)
 
 
 def _name(given: Mapping[str, Any], key: str, path: str = "") -> str:
-    if is_blank_id(given.get(key)):
-        raise _wrong(path + key, given.get(key), "a text that is not blank")
-    return _as_stored(given[key])
+    return read_id(given.get(key), path + key)
 
 
 def _optional_text(given: Mapping[str, Any], key: str) -> str | None:
@@ -140,7 +143,7 @@ def _date(value: object, path: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return _as_stored(value)
+        return read_text(value, path)
     raise _wrong(path, value, "a date text or a datetime")
 
 
