@@ -143,6 +143,27 @@ async def test_a_lane_that_stops_gives_back() -> None:
         assert (lane.in_flight, work.order) == (0, [])
 
 
+async def test_a_lane_looks_for_others_than_it_knows() -> None:
+    """With more at work than a queue has room for, a look finds new places, and none is made in vain."""
+    work = Work()
+    work.hold = asyncio.Event()
+    looks: list[int] = []
+
+    async def look(limit: int) -> Sequence[Place]:
+        looks.append(limit)
+        return await work.look(limit)
+
+    async with running(Lane(work.one, look, at_once=20, queue=10)) as lane:
+        for n in range(100):
+            lane.ready(work.has(n), urgent=True)
+        await until(lambda: lane.in_flight == 20 and lane.room == 0)
+        assert len(looks) <= 2
+        work.hold.set()
+        await lane.idle()
+    assert len(work.order) == 100
+    assert len(looks) <= 20
+
+
 @pytest.mark.property
 @given(
     events=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.booleans()), max_size=40),

@@ -11,7 +11,7 @@ from falai import Event, Flow, Message, OnEvent, Say, Start, Wake
 from falai.channel import Attachment
 from falai.host import Host, OverloadedError, Settings
 from falai.testing import Clock
-from host.stage import FLOWS, Echo, Home, Wire, echo, hosted, until
+from host.stage import FLOWS, Echo, Home, Wire, alone, echo, hosted, until
 
 
 async def test_a_message_is_answered(home: Home) -> None:
@@ -114,6 +114,7 @@ async def test_a_slow_session_holds_up_no_other(home: Home) -> None:
     assert wire.said("slow") == ["re: slow"]
 
 
+@alone
 async def test_what_is_in_flight_is_bounded(home: Home) -> None:
     """However many sessions have something to do, no more than `at_once` turns are played at a time."""
     gate, model, wire = asyncio.Event(), Echo(), Wire()
@@ -166,6 +167,23 @@ async def test_a_full_inbox_refuses(home: Home) -> None:
         assert (await host.receive("s1", Message("3", id="m3"))).new
         await host.drained()
     assert wire.said("s1") == ["re: 1", "re: 2", "re: 3"]
+
+
+async def test_a_host_that_counts_rarely_keeps_its_limit(home: Home) -> None:
+    """As many are taken in as the settings say, not one more, though not all are counted each time."""
+    never = asyncio.Event()
+
+    async def wait(_: object) -> None:
+        await never.wait()
+
+    settings = Settings(host_limit=45, grace="0s")
+    async with hosted(echo(Echo(wait)), home, settings=settings, channel=Wire()) as host:
+        for number in range(45):
+            await host.receive(f"s{number}", Message("hello", id="m1"))
+        for number in range(45, 48):
+            with pytest.raises(OverloadedError, match="the host has 45 inputs waiting"):
+                await host.receive(f"s{number}", Message("hello", id="m1"))
+        assert (await host.status()).inputs == 45
 
 
 async def test_what_was_taken_in_is_played_after_a_restart(home: Home) -> None:
