@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from falai import Agent, Flow, OnAnyMessage, OnMessage, Prompt
 from falai.channel import Channel, Outgoing, Sent
@@ -17,7 +19,7 @@ from falai.testing import Clock
 from falai.testing.scripted import whole_reply
 from host.ledger.ledgers import dump
 
-__all__ = ["FLOWS", "JUDGED", "SMALL", "Echo", "Home", "Wire", "echo", "hosted", "until"]
+__all__ = ["FLOWS", "JUDGED", "SMALL", "Echo", "Home", "Wire", "alone", "echo", "homes", "hosted", "until"]
 
 SMALL = {"retries": ("1s", "2s"), "send_retries": ("1s", "2s")}
 """Settings with few tries."""
@@ -94,9 +96,10 @@ def echo(
 
 @dataclass(frozen=True)
 class Home:
-    """Where a host keeps everything: an empty database, opened anew by each host."""
+    """Where a host keeps everything: an empty database, opened anew by each host; and how many share the work."""
 
     ledger: Callable[[], Ledger]
+    hosts: int = 1
 
     async def words(self) -> str:
         """Every value of every table, while no host runs."""
@@ -108,13 +111,28 @@ class Home:
             await ledger.close()
 
 
+def homes(*counts: int) -> list[Any]:
+    """The parameters of the fixture `home`: 0 is a file of SQLite, else so many hosts share a database of PostgreSQL."""
+    return [
+        pytest.param(count, id=f"postgres-{count}", marks=pytest.mark.servers)
+        if count
+        else pytest.param(0, id="sqlite")
+        for count in counts
+    ]
+
+
+alone = pytest.mark.parametrize("home", homes(0, 1), indirect=True)
+"""For a test that is about one host: how much it does at once, or what it leaves when it ends."""
+
+
 @asynccontextmanager
 async def hosted(
     agent: Agent[Any], home: Home, *, kind: type[Host[Any]] = Host, **options: Any
 ) -> AsyncIterator[Host[Any]]:
-    """A host that runs."""
-    async with kind(agent, home.ledger(), **options) as host:
-        yield host
+    """A host that runs, and those that share its work."""
+    async with AsyncExitStack() as stack:
+        hosts = [await stack.enter_async_context(kind(agent, home.ledger(), **options)) for _ in range(home.hosts)]
+        yield hosts[0]
 
 
 async def until(holds: Callable[[], bool]) -> None:

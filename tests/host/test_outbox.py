@@ -14,7 +14,7 @@ from falai.channel import ChannelError, Outgoing, Sent
 from falai.host import Host, Settings
 from falai.host.ledger.port import Ledger, Work
 from falai.testing import Clock
-from host.stage import SMALL, Home, Wire, echo, hosted, until
+from host.stage import SMALL, Home, Wire, alone, echo, hosted, until
 
 THREE = Flow("three", on=[OnAnyMessage(repeat="always")], steps=[Say("a", "one"), Say("b", "two"), Say("c", "three")])
 SPACED = Flow(
@@ -195,6 +195,7 @@ async def test_a_host_without_a_channel_keeps_what_it_says(home: Home) -> None:
     assert (status.messages, status.dead) == (0, 0)
 
 
+@alone
 async def test_a_message_that_was_not_sent_yet_is_sent_after_a_restart(home: Home) -> None:
     """What was committed goes out, also when the process ended before."""
     wire, gate = Wire(), asyncio.Event()
