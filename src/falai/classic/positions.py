@@ -65,9 +65,10 @@ async def apply_position(state: TurnState, emission: Emission, run: Run | None) 
 
 async def begin(state: TurnState, run: Run, flow: FlowPart) -> None:
     """What is done to the data when a run enters its flow: a completed one is forgotten, `initialData` is laid over."""
-    if id(run) in state.begun:
+    note = state.note(run)
+    if note.has_begun:
         return
-    state.begun.add(id(run))
+    note.has_begun = True
     session, claim = state.turn.session, flow.claim(state.turn.session.id)
     if flow.wire.get("reentrant") and claim in session.claims:
         state.turn.forget(flow.owned)
@@ -79,12 +80,12 @@ async def begin(state: TurnState, run: Run, flow: FlowPart) -> None:
 async def leave(state: TurnState, run: Run, reason: ExitReason, *, flow_too: bool = True) -> None:
     """Tells the step on which the run stands, and its flow, that they are left, when they had been entered (D-80)."""
     flow, part = state.compiled.flows.get(run.flow_id), state.compiled.part(run)
-    if flow is None or id(run) in state.left_runs:
+    if flow is None or state.note(run).was_left:
         return
     if part is not None and part.kind != "requires" and was_opened(state, run, key_of(run)):
         await call_quietly(state, f"hook:onExit:{part.own}", part.hooks.get("onExit"), reason)
     if flow_too:
-        state.left_runs.add(id(run))
+        state.note(run).was_left = True
         if was_opened(state, run):
             await call_quietly(state, f"hook:onExit:{flow.id}", flow.hooks.get("onExit"), reason)
 
@@ -133,7 +134,7 @@ async def _go_to(state: TurnState, run: Run | None, form: Form, emitter: str) ->
     await notice_data(state)
     if step_id is not None:
         enter(child, step_id)
-        state.unjudged.add(id(child))
+        state.note(child).is_unjudged = True
 
 
 async def _go_to_step(state: TurnState, run: Run | None, form: Form, emitter: str) -> None:
@@ -153,7 +154,7 @@ async def _go_to_step(state: TurnState, run: Run | None, form: Form, emitter: st
     await notice_data(state)
     _note_left(state, run, plan, step_id, emitter)
     await go_to_step(state, run, plan, step_id, "goto_step")
-    state.unjudged.add(id(run))
+    state.note(run).is_unjudged = True
 
 
 def _note_left(state: TurnState, run: Run, plan: FlowPlan, target: str, emitter: str) -> None:
@@ -226,11 +227,11 @@ async def _reset(state: TurnState, run: Run | None, form: Form, emitter: str) ->
     if flow is not None and form.get("clearData"):
         turn.forget(flow.owned)
         await begin(state, fresh, flow)
-    state.begun.add(id(fresh))
+    state.note(fresh).has_begun = True
     await notice_data(state)
     if step_id is not None:
         enter(fresh, step_id)
-        state.unjudged.add(id(fresh))
+        state.note(fresh).is_unjudged = True
 
 
 _MOVES: Final[Mapping[str, Callable[[TurnState, Run | None, Form, str], Coroutine[Any, Any, None]]]] = {

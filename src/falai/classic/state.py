@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from falai.classic.compiling import Compiled  # whose functions look into this state
     from falai.classic.handling import Wants  # likewise
 
-__all__ = ["CURRENT", "Emission", "Link", "Mark", "TurnState", "check_emitted"]
+__all__ = ["CURRENT", "Emission", "Link", "Mark", "RunNote", "TurnState", "check_emitted"]
 
 Mark = Literal["aborted", "halt", "reply", "completed", "goto", "reset", "last_step", "finalize_error"]
 
@@ -50,6 +50,22 @@ class Link:
 
     description: str
     emitter: str
+
+
+@dataclass(slots=True)
+class RunNote:
+    """What a turn knows of one run, beside what the run itself says."""
+
+    run: Run
+    """Held, so that no other run can come to have its identity."""
+    stood_at: str | None = None
+    """The key of the step at which it was seen last; `None` for one that has not moved yet."""
+    is_unjudged: bool = False
+    """Its step is entered without its `if` and `skip` (D-54)."""
+    has_begun: bool = False
+    """It has entered its flow: the data is in place."""
+    was_left: bool = False
+    """Its flow's `onExit` has had its turn."""
 
 
 def check_emitted(emitter: str, directive: Any) -> None:
@@ -132,16 +148,10 @@ class TurnState:
         """Flows whose `if` fails, and completed ones."""
         self.asked: set[tuple[str, str, int]] = set()
         """The branches, by flow, step and place, that the model is asked about."""
-        self.unjudged: set[int] = set()
-        """Runs, here and below by identity, whose step is entered without its `if` and `skip` (D-54)."""
-        self.begun: set[int] = set()
-        """Runs that have entered their flow: the data is in place."""
+        self._notes: dict[int, RunNote] = {}
+        """By the identity of the run."""
         self.opened: set[str] = set()
         """The keys of the flows and steps whose `onEnter` was called in this turn."""
-        self.left_runs: set[int] = set()
-        """Runs that were left, so that their `onExit` was called."""
-        self.standing: dict[int, str] = {}
-        """Where each run stood when the turn began, by its step's key."""
         self.seen_data: dict[str, Any] = {}
         """The data of which the hooks have heard."""
         self.unwanted_signals: frozenset[str] = frozenset()
@@ -168,7 +178,12 @@ class TurnState:
         """Takes the turn that begins."""
         self._turn = turn
         self.seen_data = dict(turn.session.data)
-        self.standing = {id(run): key_of(run) for run in turn.session.runs}
+        for run in turn.session.runs:
+            self.note(run).stood_at = key_of(run)
+
+    def note(self, run: Run) -> RunNote:
+        """What this turn knows of the run: of this very object, and not of its id."""
+        return self._notes.setdefault(id(run), RunNote(run))
 
     @property
     def session(self) -> ClassicSession:

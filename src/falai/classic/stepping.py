@@ -52,14 +52,14 @@ async def _arrive(state: TurnState, run: Run, flow: FlowPart, part: StepPart) ->
     """On the arrival at a step: the data of a new run is put in place, and `if` and `skip` may pass the step over."""
     if run.step_id is not None and not run.visits.get(run.step_id):
         enter(run, run.step_id)
-    if state.standing.get(id(run)) == key_of(run):
+    note = state.note(run)
+    if note.stood_at == key_of(run):
         return False
-    if id(run) not in state.standing:
+    if note.stood_at is None:
         await begin(state, run, flow)
-    state.standing[id(run)] = key_of(run)
-    judged = part.is_first and id(run) not in state.unjudged
-    state.unjudged.discard(id(run))
-    if not judged:
+    note.stood_at = key_of(run)
+    is_unjudged, note.is_unjudged = note.is_unjudged, False
+    if is_unjudged or not part.is_first:
         return False
     owner = f"the step {quoted(part.own)} of the flow {quoted(flow.id)}"
     wanted = await all_hold(state, part.wire.get("if"), owner)
