@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
@@ -15,7 +16,9 @@ from classic.talks import SCHEMA, agent, flow, model, talk
 from falai import InvalidSessionError, ProviderError, Session, SessionConflictError
 from falai.classic import ClassicSession, ResponseGenerationError
 from falai.classic.sessions import as_classic, read_session
+from falai.model import ModelChunk, ModelRequest
 from falai.store import MemoryStore
+from falai.testing import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
@@ -137,6 +140,25 @@ async def test_a_handler_that_waits_for_its_own_turn_is_told_so() -> None:
     one = agent(model("a", "b", "c"), session_id="x", flows=[flow(prepared, talk("two"))])
     assert (await one.chat("1")).message == "b"
     assert (await late[0]).message == "c"
+
+
+async def test_a_stream_that_is_left_in_the_middle_blocks_nobody() -> None:
+    """Its reader may go on with the next message at once: the event loop closes it, however long the model takes (D-39)."""
+
+    class Slow(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+            try:
+                async for chunk in super().stream(request):
+                    yield chunk
+            finally:
+                for _ in range(10):
+                    await asyncio.sleep(0)
+
+    one = agent(Slow({"speak": [{"message": "a long answer"}, {"message": "b"}]}), session_id="x")
+    async for _ in one.stream("1"):
+        break
+    response = await one.chat("2")
+    assert (response.message, texts(response.session)) == ("b", ["2", "b"])
 
 
 async def test_auto_save_can_be_switched_off() -> None:

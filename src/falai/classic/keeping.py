@@ -47,7 +47,10 @@ class _Lock(asyncio.Lock):
         self._holder: asyncio.Task[Any] | None = None
 
     async def acquire(self) -> Literal[True]:
-        if self.locked() and self._holder is asyncio.current_task():
+        for _ in range(3):  # a stream that nobody reads any more is closed by the event loop meanwhile
+            if self._is_mine():
+                await asyncio.sleep(0)
+        if self._is_mine():
             raise RuntimeError(
                 f"session {quoted(self._id)}: who asks for it has it already, and would wait for ever. In a handler, "
                 "return a directive or use its own dispatch; read a stream to its end, or close it, before the next "
@@ -58,8 +61,15 @@ class _Lock(asyncio.Lock):
         return True
 
     def release(self) -> None:
-        self._holder = None
+        self.let_go()
         super().release()
+
+    def let_go(self) -> None:
+        """The holder is about to release it: who waits from now on does not wait for ever."""
+        self._holder = None
+
+    def _is_mine(self) -> bool:
+        return self.locked() and self._holder is asyncio.current_task()
 
 
 class Keeper:
@@ -86,7 +96,7 @@ class Keeper:
         """Whether there is a default session yet: it is made when it is used first."""
         return self._default_id is not None
 
-    def lock(self, id: str) -> asyncio.Lock:
+    def lock(self, id: str) -> _Lock:
         """The lock of a session: its turns run one after another."""
         return self._locks.setdefault(id, _Lock(id))
 

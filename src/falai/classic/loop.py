@@ -77,8 +77,12 @@ class Loop:
                     async for item in steps:
                         if isinstance(item, Done):
                             response = await self._finished(work, state, opened, item.result)
-                        else:
+                            continue
+                        try:
                             yield item.text
+                        except GeneratorExit:  # what is closed now may take a while: the model is called off
+                            self._keeper.lock(opened.session.id).let_go()
+                            raise
         if response is not None:
             yield response
 
