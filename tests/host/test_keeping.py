@@ -269,6 +269,8 @@ def test_settings_say_all_that_is_wrong() -> None:
         Keep(log="always")
     with pytest.raises(ValueError, match="opt-out word"):
         Settings(opt_outs=("...",))
+    with pytest.raises(ValueError, match=r'retries is "1s"; opt_outs is "stop"\. Write a list of texts'):
+        Settings(retries="1s", opt_outs="stop")  # a text is a sequence of texts, each a letter
 
 
 async def test_agents_are_apart(home: Home) -> None:

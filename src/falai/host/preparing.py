@@ -56,7 +56,7 @@ async def prepare(setup: Setup, job: Job, elsewhere: Committed) -> Prepared | La
     if isinstance(silenced, Later):
         return silenced
     given = await _given(setup, job, turning, silenced, elsewhere)
-    return Prepared(given=given, heard=heard, template=template, opts=_opts(setup, input))
+    return Prepared(given=given, heard=heard, template=template, opts=_opts(setup, heard))
 
 
 # --- what came in --------------------------------------------------------------------------------
@@ -94,12 +94,15 @@ def _heard(setup: Setup, job: Job) -> Iterator[TranscriptLine]:
         yield TranscriptLine(role, text or message.text, row.received_at, id=message.id, data=data)
 
 
-def _opts(setup: Setup, input: Input) -> Literal["in", "out"] | None:
-    if not isinstance(input, Message):
-        return None
-    if is_opt_out(input.text, setup.settings.opt_outs):
-        return "out"
-    return "in" if is_opt_out(input.text, setup.settings.opt_ins) else None
+def _opts(setup: Setup, heard: Sequence[TranscriptLine]) -> Literal["in", "out"] | None:
+    """What the customer wants of follow-ups. Each message of a burst is looked at alone, and the last that says it counts."""
+    opts: Literal["in", "out"] | None = None
+    for line in heard:
+        if is_opt_out(line.text, setup.settings.opt_outs):
+            opts = "out"
+        elif is_opt_out(line.text, setup.settings.opt_ins):
+            opts = "in"
+    return opts
 
 
 def _turning(

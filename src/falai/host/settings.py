@@ -14,13 +14,14 @@ from falai.flow.durations import EXAMPLES, is_duration, parse_duration
 from falai.host.inputs import described
 from falai.host.ledger import port
 from falai.host.windows import Windows, check_opt_outs
-from falai.session.jsontext import show
+from falai.session.jsontext import is_list, show
 
 __all__ = ["Keep", "Settings"]
 
 _COUNTS = ("session_limit", "host_limit", "at_once", "history")
 _DURATIONS = ("burst", "turn_limit", "outage", "max_late", "send_limit", "grace")
 _RETRIES = ("retries", "send_retries")
+_WORDS = ("opt_outs", "opt_ins")
 _FOREVER = "forever"
 _DURATION = f"Write {EXAMPLES}"
 
@@ -95,9 +96,14 @@ class Settings:
     """How long is kept what is done."""
 
     def __post_init__(self) -> None:
+        _refuse(self, self._no_lists(), "Write a list of texts")
         check_opt_outs([*self.opt_outs, *self.opt_ins])
         _refuse(self, self._no_counts(), "Write a whole number of 1 or more")
         _refuse(self, self._no_durations(), _DURATION)
+
+    def _no_lists(self) -> Iterator[tuple[str, Any]]:
+        values = ((name, getattr(self, name)) for name in (*_RETRIES, *_WORDS))
+        return ((name, value) for name, value in values if not is_list(value))
 
     def _no_counts(self) -> Iterator[tuple[str, Any]]:
         values = ((name, getattr(self, name)) for name in _COUNTS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from falai.channel import Template
 from falai.host import Host, Settings
 from falai.host.windows import SendingWindow, Windows
 from falai.testing import Clock
-from host.stage import Echo, Wire, echo, hosted
+from host.stage import Echo, Home, Wire, echo, hosted
 
 DAYTIME = SendingWindow({"mon-fri": "09:00-18:00"}, tz="America/Sao_Paulo")
 FRIDAY_EVENING = "2026-11-27T22:00:00.000Z"  # 19:00 in Sao Paulo
@@ -36,7 +35,7 @@ Start = Callable[..., AbstractAsyncContextManager[Stage]]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
+def start(home: Home) -> Start:
     """A host with these windows, on the same file each time, on a Friday evening."""
 
     @asynccontextmanager
@@ -46,7 +45,7 @@ def start(tmp_path: Path) -> Start:
         clock, wire = clock or Clock(FRIDAY_EVENING), Wire()
         wire.window_ms = window_ms
         agent = echo(Echo(), clock=clock, flows=FLOWS, idle="silent", events={"paid": {}, "booked": {}})
-        async with hosted(agent, tmp_path, channel=wire, settings=Settings(**settings)) as host:
+        async with hosted(agent, home, channel=wire, settings=Settings(**settings)) as host:
             yield host, wire, clock
 
     return starting
@@ -153,3 +152,24 @@ async def test_an_opt_out_ends_follow_ups_and_no_answers(start: Start) -> None:
         assert ("silenced", "opted-out") in await _codes(host)
         await _played(host, "s1", Message("hello", id="m3"))
         assert wire.texts[-1] == "Hello!"
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        (["leave me alone", "stop"], False),
+        (["stop", "please"], False),
+        (["stop", "start"], True),
+        (["stop by", "at three"], True),
+    ],
+)
+async def test_an_opt_out_within_a_burst(start: Start, texts: list[str], wanted: bool) -> None:
+    """It is looked for in each message of a burst, not in all of them as one text; the last one counts."""
+    async with start(opt_outs=["stop"], opt_ins=["start"], burst="2s") as (host, _, clock):
+        for n, text in enumerate(texts):
+            await host.receive("s1", Message(text, id=f"m{n}"))
+        clock.advance("2s")
+        await host.drained()
+        look = await host.look("s1")
+    assert look is not None
+    assert look.row.opted_out is not wanted
