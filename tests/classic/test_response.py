@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -103,6 +104,17 @@ async def test_the_response_has_a_wire_form() -> None:
     assert wire["appliedInstructions"] == [{"id": "instruction_0", "scope": "global"}]
     assert wire["messages"][0]["text"] == wire["message"] == "Hello"
     assert (wire["isFlowComplete"], wire["metadata"], "stoppedReason" in wire) == (False, {}, False)
+
+
+async def test_the_wire_form_is_json_whatever_a_signal_wants() -> None:
+    """Of tools that are injected, wherever they stand, it has the ids (D-49, D-77)."""
+    tools = [{"id": "find", "handler": print}]
+    wanted = {"injectTools": tools, "complete": {"next": {"injectTools": tools}}}
+    one = agent(model("Hi"), signals=[{"id": "s", "phase": "pre", "handler": lambda _: wanted}], flows=[flow()])
+    [firing] = json.loads(json.dumps((await one.chat("Hi")).to_wire()))["triggeredSignals"]
+    ids = [{"id": "find"}]
+    assert firing["directive"] == {"injectTools": ids, "complete": {"next": {"injectTools": ids}}}
+    assert tools[0]["handler"] is print
 
 
 # --- instructions -------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from falai.classic.directive import Directive
 from falai.classic.errors import ResponseGenerationError
 from falai.classic.sessions import ClassicSession
-from falai.flow.places import is_list
+from falai.classic.tools import tool_id
+from falai.flow.places import is_list, is_object
 from falai.flow.wire import wire_name
 from falai.session.codec import session_to_wire
 from falai.turn.result import OutMessage, ScheduledWake, TurnResult
@@ -123,7 +124,10 @@ class AgentResponse(Answer):
     ended_flows: tuple[EndedFlow, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
-        """The response as JSON data under wire names, without `turn`; what is `None` is absent."""
+        """The response as JSON data under wire names, without `turn`; what is `None` is absent.
+
+        Of the tools that a signal injects, the ids are there.
+        """
         turn = self.turn.to_wire()
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("turn", "session", *turn)}
         session = session_to_wire(self.session)
@@ -149,10 +153,20 @@ class Chunk(Answer):
 
 def _wired(value: Any) -> Any:
     if isinstance(value, Directive):
-        return value.to_wire()
+        return _told(value.to_wire())
     if is_dataclass(value):
         return _members({f.name: getattr(value, f.name) for f in fields(value)})
     return [_wired(entry) for entry in value] if is_list(value) else value
+
+
+def _told(directive: dict[str, Any]) -> dict[str, Any]:
+    """A directive as JSON data: of a tool that it injects, the id (D-49)."""
+    if "injectTools" in directive:
+        directive["injectTools"] = [{"id": tool_id(tool)} for tool in directive["injectTools"]]
+    complete = directive.get("complete")
+    if is_object(complete) and is_object(complete.get("next")):
+        directive["complete"] = {**complete, "next": _told(dict(complete["next"]))}
+    return directive
 
 
 def _members(values: Mapping[str, Any]) -> dict[str, Any]:
