@@ -113,6 +113,13 @@ async def test_a_second_host_on_the_same_file_is_refused(tmp_path: Path) -> None
         pass
 
 
+@pytest.mark.parametrize("store", ["", "sqlite:///", "mysql://localhost/x", "sqlite://falai.db"])
+def test_a_store_that_keeps_nothing_is_refused(store: str) -> None:
+    """Another database, and no file at all, in which SQLite would forget everything at the end."""
+    with pytest.raises(ValueError, match="write a file of SQLite, or a postgresql:// URL"):
+        Host(echo(), store)
+
+
 async def test_a_host_runs_once_at_a_time(home: Home) -> None:
     """Entered within itself it says so, and the one that runs goes on."""
     async with hosted(echo(), home) as host:

@@ -27,6 +27,7 @@ from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person,
 from falai.host.saving import person_says
 from falai.host.settings import Settings
 from falai.host.setup import Setup
+from falai.host.stores import ledger_of
 from falai.session.dates import iso, system_now, to_ms
 from falai.session.inputs import Anchor, Claims, Event, Message, Silenced, Start
 from falai.turn.result import OutMessage
@@ -68,7 +69,7 @@ class Host(Generic[C]):
         tenant: str = "default",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        ledger = _ledger(store)
+        ledger = ledger_of(store)
         self._setup = Setup(
             agent=agent,
             ledger=ledger,
@@ -366,13 +367,3 @@ def _clock(given: Callable[[], datetime], ledger: Ledger) -> Callable[[], dateti
     if given is not system_now or not isinstance(ledger, PostgresLedger):
         return given
     return DatabaseClock(system_now)
-
-
-def _ledger(store: str | PathLike[str] | Ledger) -> Ledger:
-    if not isinstance(store, str | PathLike):
-        return store
-    if isinstance(store, str) and store.startswith(("postgresql://", "postgres://")):
-        return PostgresLedger(store)
-    from falai.host.ledger.sqlite import SQLiteLedger  # a host on another ledger needs no SQLite
-
-    return SQLiteLedger(store.removeprefix("sqlite:///") if isinstance(store, str) else store)

@@ -18,6 +18,7 @@ from falai.host.config.layers import command_line_tree, environment_tree, file_t
 from falai.host.config.problems import ConfigError, ConfigProblem
 from falai.host.config.section import Section
 from falai.host.settings import Keep, Settings
+from falai.host.stores import check_store
 from falai.host.windows import Hours, SendingWindow, Windows
 from falai.session.jsontext import show
 
@@ -25,7 +26,6 @@ __all__ = ["Config", "read_config"]
 
 _PLAIN = ("agent", "model", "base_url", "store", "tenant", "spool")
 _TABLES = ("log", "host", "keep", "windows", "channels")
-_STORES = ("sqlite:///", "postgresql://", "postgres://")
 _LEVELS = ("debug", "info", "warning", "error")
 _NO_TEXT = frozenset({"windows", "describe", "keep"})
 """What of `Settings` is no value of a file, or has a table of its own."""
@@ -72,7 +72,7 @@ def read_config(
 
 def _config(top: Section) -> Config:
     plain: dict[str, Any] = {name: top.text(name) for name in _PLAIN}
-    top.checked("store", plain["store"], _check_store)
+    top.checked("store", plain["store"], check_store)
     top.checked("spool", plain["spool"], _check_folder)
     if "agent" not in top:
         top.problem("agent", "no agent is named: write its module or file, such as desk.py or shop.agents:sales")
@@ -87,14 +87,6 @@ def _config(top: Section) -> Config:
     return Config(
         **written, spool=None if spool is None else Path(spool), settings=settings, channels=channels, secrets=secrets
     )
-
-
-def _check_store(store: str) -> None:
-    scheme, url, _ = store.partition("://")
-    if url and not store.startswith(_STORES):
-        raise ValueError(
-            f"a host keeps nothing in {show(f'{scheme}://')} like this: write a file of SQLite, or a postgresql:// URL"
-        )
 
 
 def _check_folder(folder: str) -> None:
