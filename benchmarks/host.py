@@ -104,11 +104,12 @@ async def measure(together: int, rounds: int, late: int) -> Sequence[Spent]:
         await sides.floor.open()
         async with sides.host:
             await _conversation(sides, "warm", together)
-            early = [await _conversation(sides, f"r{turn}", together) for turn in range(rounds)]
-            ids = [f"r0.{n}" for n in range(together)]
-            for number in range(len(MESSAGES), late):
-                await sides.message(ids, number)
-            after = [await sides.message(ids, late + turn) for turn in range(rounds)]
+            old, early, after = [f"old.{n}" for n in range(together)], list[Sequence[Spent]](), list[Spent]()
+            for number in range(late):
+                await sides.message(old, number)
+            for turn in range(rounds):
+                early.append(await _conversation(sides, f"r{turn}", together))
+                after.append(await sides.message(old, late + turn))
         sides.floor.close()
     return [*map(_least, zip(*early, strict=True)), _least(after)]
 
