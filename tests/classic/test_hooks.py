@@ -82,6 +82,16 @@ def test_an_auto_step_is_entered_and_prepared() -> None:
     assert log.taken()[:5] == ["A.onEnter", "go.onEnter", "go", "go.prepare", "go.onExit completed"]
 
 
+def test_a_flow_that_passes_over_steps_until_its_limit_ends_it_was_not_entered() -> None:
+    """Nor is it left, though of so many steps a run keeps only the last lines (D-80)."""
+    log = Log()
+    asks = step("ask", log, collect=["size"], branches=[{"then": "ask"}])
+    talk = Talk(flow("A", asks, hooks=log.hooks("A", "onEnter", "onExit")))
+    result = talk.says(understand={"fields": {"size": 4}}, speak="Hello.")
+    assert [end.run.outcomes[-1].code for end in result.ended] == ["step-loop"]
+    assert log.taken() == []
+
+
 def test_a_step_where_all_is_known_is_not_entered_and_does_not_enter_the_flow() -> None:
     """D-80: the flow is entered with the first thing that it does, also behind such a step."""
     log = Log()

@@ -91,19 +91,8 @@ async def leave(state: TurnState, run: Run, reason: ExitReason, *, flow_too: boo
 
 
 def was_opened(state: TurnState, run: Run, key: str | None = None) -> bool:
-    """Whether `onEnter` was called: of the step with this key, else of the run's flow.
-
-    In an earlier turn it was when a line tells of a step that did something, or that a halt stopped. Of a
-    step that was passed over, since all was known there, a line tells only where the run went.
-    """
-    if (run.id if key is None else key) in state.opened:
-        return True
-    passed = {line.key for line in run.outcomes if line.code == "already-known"}
-    return any(
-        line.kind != "if" and line.code in (None, "branch") and key in (None, line.key)
-        for line in run.outcomes
-        if line.next is None or line.key not in passed
-    )
+    """Whether `onEnter` was called, in this turn or an earlier one: of the step with this key, else of the run's flow."""
+    return (run.id if key is None else key) in state.opened
 
 
 def _lay_over(state: TurnState, data: Wire) -> None:

@@ -68,6 +68,18 @@ class RunNote:
     """Its flow's `onExit` has had its turn."""
 
 
+def opened_before(run: Run) -> set[str]:
+    """The keys of the run's flow and steps whose `onEnter` was called in earlier turns, as its lines tell.
+
+    It was where a line tells of a step that did something, or that a halt stopped. Of a step that was passed
+    over, since all was known there, a line tells only where the run went.
+    """
+    passed = {line.key for line in run.outcomes if line.code == "already-known"}
+    lines = [line for line in run.outcomes if line.kind != "if" and line.code in (None, "branch")]
+    keys = {line.key for line in lines if line.next is None or line.key not in passed}
+    return {run.id, *(key for key in keys if key is not None)} if keys else set()
+
+
 def check_emitted(emitter: str, directive: Any) -> None:
     """Raises `TypeError` for what is no directive, and FlowConfigurationError for an invalid one (D-62)."""
     if not is_directive(directive):
@@ -151,7 +163,7 @@ class TurnState:
         self._notes: dict[int, RunNote] = {}
         """By the identity of the run."""
         self.opened: set[str] = set()
-        """The keys of the flows and steps whose `onEnter` was called in this turn."""
+        """The keys of the flows and steps whose `onEnter` was called, in this turn or earlier."""
         self.seen_data: dict[str, Any] = {}
         """The data of which the hooks have heard."""
         self.unwanted_signals: frozenset[str] = frozenset()
@@ -180,6 +192,7 @@ class TurnState:
         self.seen_data = dict(turn.session.data)
         for run in turn.session.runs:
             self.note(run).stood_at = key_of(run)
+            self.opened |= opened_before(run)
 
     def note(self, run: Run) -> RunNote:
         """What this turn knows of the run: of this very object, and not of its id."""
