@@ -110,3 +110,14 @@ async def test_a_redirect_may_speak_and_write() -> None:
     assert (response.message, response.stopped_reason, response.session.data) == (
         "We have moved.", "reply", {"city": "Rome"},
     )  # fmt: skip
+
+
+async def test_one_that_cannot_be_applied_waits_until_another_takes_its_place() -> None:
+    """A turn that fails has no effect (D-30, D-57); an empty one is nothing."""
+    one = agent(model("One", understand=[VISIT]), flows=FLOWS, session_id="x")
+    await one.dispatch({"goToStep": "gone"})
+    for _ in range(2):
+        with pytest.raises(FlowConfigurationError, match="gone"):
+            await one.chat("Hi")
+    await one.dispatch({})
+    assert (await one.chat("Hi")).message == "One"
