@@ -197,5 +197,6 @@ def test_no_statement_reads_a_whole_table(tables: sqlite3.Connection, name: str,
 
 def _is_narrow(index: str, terms: str) -> bool:
     """Other keys by which few rows are found."""
-    by_key = ("key=", "customer=", "flow=", "id=", "provider_id=", "rule=", "name=", "due_at<", "session>")
-    return index == "falai_wakes_due" or any(term in terms for term in by_key)
+    by_key = ("key=", "customer=", "flow=", "id=", "provider_id=", "rule=", "name=", "due_at<", "session>",
+              "bucket=", "campaign=")  # fmt: skip
+    return index in {"falai_wakes_due", "falai_starts_due"} or any(term in terms for term in by_key)

@@ -22,6 +22,12 @@ few words in which the databases differ; `migrations` are the tables. The works,
                 send_later(message, error, due_at) -> bool
                 send_failed(message, error, *, now_ms) -> bool
                 receipt(agent, *, channel, provider_id, status, error=None, key=None, at) -> Place | None
+    limiting    admit(message, rate, *, now_ms) -> int | None   None: it may be sent; else when it comes back
+    campaigning begin_campaign(agent, *, tenant, campaign, begins_at) -> int
+                plan_starts(agent, starts, *, tenant, campaign) -> int | None
+                stop_campaign(agent, *, tenant, campaign) -> int
+                due_starts(agent, *, now_ms, limit) -> tuple[Place, ...]
+                next_start(agent) -> int | None
     gating      hold(place, gate, *, now_ms) -> int     withholds what is not sent, and says how much
                 release(place) -> bool
                 opt_out(place, *, now_ms), opt_in(place), opted_out(place) -> bool

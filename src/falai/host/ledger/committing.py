@@ -47,8 +47,8 @@ _SAY = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _SEND = """
     INSERT INTO falai_outbox
-        (tenant, agent, session, revision, position, key, body, by_person, channel, address, after_ms, due_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        (tenant, agent, session, revision, position, key, body, by_person, channel, address, after_ms, due_at, calm)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _UNSET = "DELETE FROM falai_wakes WHERE tenant = ? AND agent = ? AND session = ? AND key = ?"
 _SET = """
     INSERT INTO falai_wakes (tenant, agent, session, key, due_at) VALUES (?, ?, ?, ?, ?)
@@ -120,10 +120,10 @@ def _lines(who: Who, job: Job, done: Done, keys: Sequence[str], now_ms: int) -> 
 
 
 def _messages(who: Who, job: Job, done: Done, keys: Sequence[str], now_ms: int) -> Iterator[Row]:
-    due_at = now_ms
+    due_at, calm = now_ms, int(job.inputs[0].kind not in ("message", "human"))
     for position, (reply, key) in enumerate(zip(done.outbox, keys, strict=True)):
         due_at += reply.after_ms
-        to = (int(reply.by_person), job.channel, job.address, reply.after_ms, due_at)
+        to = (int(reply.by_person), job.channel, job.address, reply.after_ms, due_at, calm)
         yield (*who, job.revision + 1, position, key, reply.body, *to)
 
 

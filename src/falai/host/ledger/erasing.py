@@ -11,6 +11,7 @@ TABLES = (
     "falai_journal",
     "falai_outbox",
     "falai_wakes",
+    "falai_starts",
     "falai_claims",
     "falai_live_runs",
     "falai_transcript",

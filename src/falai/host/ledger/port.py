@@ -259,7 +259,10 @@ class Committed(Struct, frozen=True):
 
 
 class OutMessage(Struct, frozen=True):
-    """The next message of a place. It may be sent from `due_at` on; `key` is its idempotency key."""
+    """The next message of a place. It may be sent from `due_at` on; `key` is its idempotency key.
+
+    `calm`: nobody waits for it. `lined`: it waited for its turn on a channel that has a rate.
+    """
 
     place: Place
     revision: int
@@ -270,6 +273,8 @@ class OutMessage(Struct, frozen=True):
     attempts: int
     channel: str | None
     address: str | None
+    calm: int = 0
+    lined: int = 0
 
 
 # --- to look at ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from falai.host.ledger.port import OutMessage, Place, Statement, Work
 __all__ = ["next_message", "receipt", "send_failed", "send_later", "sent"]
 
 _NEXT = """
-    SELECT revision, position, key, body, due_at, attempts, channel, address FROM falai_outbox
+    SELECT revision, position, key, body, due_at, attempts, channel, address, calm, lined FROM falai_outbox
     WHERE tenant = ? AND agent = ? AND session = ? AND state = 'new' ORDER BY revision, position LIMIT 1"""
 # What was sent was sent, though it may have been withheld meanwhile.
 _SENT = """

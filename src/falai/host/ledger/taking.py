@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from falai.host.ledger.port import Arrival, Limits, Place, Statement, TakenIn, Undo, Work
 
-__all__ = ["room", "take_in"]
+__all__ = ["NOTE", "room", "take_in"]
 
 # In PostgreSQL this locks the session's row, so inputs of a place are numbered in the order in which they become real.
-_NOTE = """
+NOTE = """
     INSERT INTO falai_sessions (tenant, agent, session, customer, channel, address, created_at, updated_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (tenant, agent, session) DO UPDATE SET
@@ -34,7 +34,7 @@ _ALL_WAITING = """SELECT count(*) FROM (
 def take_in(place: Place, arrivals: Sequence[Arrival], *, now_ms: int, limits: Limits) -> Work[TakenIn]:
     """Takes in the inputs of a place, all of them or, when too many would wait then, none."""
     who = (place.tenant, place.agent, place.session)
-    noted = [Statement(_NOTE, (*who, a.customer, a.channel, a.address, now_ms, now_ms)) for a in _tellers(arrivals)]
+    noted = [Statement(NOTE, (*who, a.customer, a.channel, a.address, now_ms, now_ms)) for a in _tellers(arrivals)]
     inserted = [Statement(_INSERT, (*who, *_row(a, now_ms))) for a in arrivals]
     counted = [] if limits.session is None else [Statement(_WAITING, (*who, limits.session + 1))]
     rows = yield (*noted, *inserted, *counted)
