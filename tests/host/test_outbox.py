@@ -130,13 +130,19 @@ async def test_a_channel_that_fails_after_it_delivered(home: Home) -> None:
 
 
 async def test_a_channel_that_hangs(home: Home) -> None:
-    """A send that takes longer than its limit has failed, and is tried again."""
+    """A send that takes longer than its limit has failed, is tried again, and when set aside names the limit."""
     wire = Wire()
     settings = Settings(send_limit="0.05s", send_retries=("0.01s",))
     async with hosted(echo(), home, channel=wire, settings=settings) as host:
         wire.next = [asyncio.Event()]
         await host.receive("s1", Message("go", id="m1"))
         await until(lambda: wire.texts == ["re: go"])
+        wire.next = [asyncio.Event(), asyncio.Event()]
+        await host.receive("s1", Message("go", id="m2"))
+        await until(lambda: len(wire.tried) == 4)
+        await host.drained()
+        (row,) = await host.dead()
+    assert row.error == "TimeoutError: the channel took longer than 0.05s (send_limit)"
 
 
 async def test_an_unknown_channel_is_told(home: Home) -> None:

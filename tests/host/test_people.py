@@ -7,7 +7,24 @@ from typing import Any, cast
 
 import pytest
 
-from falai import Agent, Collect, Do, Field, Flow, Message, OnAnyMessage, OnMention, OnMessage, Prompt, Say, Start
+from falai import (
+    ActionContext,
+    ActionResult,
+    Agent,
+    Collect,
+    Do,
+    Field,
+    Flow,
+    Message,
+    OnAnyMessage,
+    OnMention,
+    OnMessage,
+    Prompt,
+    Say,
+    Start,
+    action,
+    ok,
+)
 from falai.host import Host, hand_over
 from falai.testing import Clock
 from host.stage import Echo, Home, Wire, echo, hosted, until
@@ -259,3 +276,25 @@ async def test_halves_of_signs_are_one_text_everywhere(home: Home) -> None:
         assert look is not None
         assert look.held == "Bo\ufffd"
     assert wire.texts == ["re: hello", "b\ufffd"]
+
+
+async def test_an_action_that_holds_its_own_session(home: Home) -> None:
+    """By `Host.hold`, in place of `hand_over`: its turn is played again, once and silenced, under the same key."""
+    wire, keys = Wire(), list[str]()
+
+    @action(name="call")
+    async def call(ctx: ActionContext[None]) -> ActionResult:
+        keys.append(ctx.key)
+        await host.hold(ctx.session_id, f"asked for {len(keys)} times")
+        return ok()
+
+    flows = [Flow("human", on=[OnAnyMessage()], steps=[Do("call", call), Say("moment", "One moment.")])]
+    async with hosted(echo(flows=flows, actions=[call]), home, channel=wire) as host:
+        await host.receive("s1", Message("help", id="m1"))
+        await host.drained()
+        look = await host.look("s1")
+    assert look is not None
+    assert (look.held, look.row.gate.epoch) == ("asked for 2 times", 1)
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert wire.tried == []

@@ -15,8 +15,10 @@ import msgspec
 from falai.channel.port import Channel, ChannelError, Outgoing, Sent
 from falai.errors import words_of
 from falai.flow.durations import parse_duration
+from falai.host.ledger.limiting import admit
 from falai.host.ledger.port import OutMessage, Place, Work
 from falai.host.ledger.sending import next_message, send_failed, send_later, sent
+from falai.host.rates import rates_of
 from falai.host.retrying import pause_of_message
 from falai.host.setup import Setup
 from falai.host.signals import Signals
@@ -36,6 +38,8 @@ class Deliveries:
     def __init__(self, setup: Setup, signals: Signals) -> None:
         self._setup = setup
         self._signals = signals
+        self._rates = rates_of(setup.name, setup.settings.rates)
+        self._only = next(iter(setup.channels)) if len(setup.channels) == 1 else ""
 
     async def deliver(self, place: Place) -> bool:
         """Sends what is due of a place; whether there may be more. Raises what the ledger raises."""
@@ -44,6 +48,9 @@ class Deliveries:
             await self._setup.checkpoint("sending")
             if self._signals.is_closing(place):
                 return True
+            if (at := await self._later(message)) is not None:
+                self._signals.due("message", at)
+                return False
             try:
                 taken = await self._send(message)
             except Exception as error:  # noqa: BLE001  # whatever it is, the message is still there
@@ -54,13 +61,27 @@ class Deliveries:
             self._signals.due("message", message.due_at)
         return False
 
+    async def _later(self, message: OutMessage) -> int | None:
+        """When it comes back, if its channel has a rate and there is no token for it now."""
+        rate = self._rates.get(message.channel or self._only)
+        if rate is None:
+            return None
+        return await self._setup.ledger.run(admit(message, rate, now_ms=self._setup.now_ms()))
+
     async def _send(self, message: OutMessage) -> Sent:
         channel = self._channel(message)
         if channel is None:  # whoever looks at the transcript has it
             return Sent()
-        with others_cancelled():
-            async with asyncio.timeout(parse_duration(self._setup.settings.send_limit) / 1000):
-                return _checked(channel, await channel.send(_outgoing(message)))
+        longest = self._setup.settings.send_limit
+        limit = asyncio.timeout(parse_duration(longest) / 1000)
+        try:
+            with others_cancelled():
+                async with limit:
+                    return _checked(channel, await channel.send(_outgoing(message)))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TimeoutError(f"the channel took longer than {longest} (send_limit)") from None
 
     async def _note(self, message: OutMessage, taken: Sent) -> OutMessage | None:
         """Notes that it was sent, as often as that fails: else the customer would get it anew each time."""

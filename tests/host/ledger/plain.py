@@ -107,7 +107,7 @@ class Conversation:
 
     def hold(self) -> int:
         self.exists = True
-        self.epoch += 1
+        self.epoch += not self.closed
         self.closed = True
         withheld = [row for row in self.unsent if not row.by_person]
         for row in withheld:

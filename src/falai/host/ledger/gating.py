@@ -13,8 +13,9 @@ __all__ = ["hold", "opt_in", "opt_out", "opted_out", "release"]
 _MAKE = """
     INSERT INTO falai_sessions (tenant, agent, session, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (tenant, agent, session) DO NOTHING"""
+# A gate that is closed stays in its epoch: an action that holds its own session would else lose its turn for ever.
 CLOSE = """
-    UPDATE falai_sessions SET epoch = epoch + 1, gate_reason = ?, gate_understand = ?, gate_skip = ?
+    UPDATE falai_sessions SET epoch = CASE WHEN gate_reason IS NULL THEN epoch + 1 ELSE epoch END, gate_reason = ?, gate_understand = ?, gate_skip = ?
     WHERE tenant = ? AND agent = ? AND session = ?"""
 _OPEN = """
     UPDATE falai_sessions SET epoch = epoch + 1, gate_reason = NULL, gate_understand = 0, gate_skip = 0
@@ -47,7 +48,7 @@ _OPTED_OUT = """
 def hold(place: Place, gate: Gate, *, now_ms: int) -> Work[int]:
     """Closes the gate with the reason and the flags of `gate`, also before the first message of a session.
 
-    Gives how many messages it withheld. A turn that is being played meanwhile will not count.
+    Gives how many messages it withheld. A turn that is being played with an open gate will not count.
     """
     who = (place.tenant, place.agent, place.session)
     *_, withheld = yield (
