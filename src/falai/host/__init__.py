@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from falai.host.callables import Turning
+    from falai.host.campaigning import Planned, Recipient
     from falai.host.errors import HostBusyError, HostError, OverloadedError, SetAsideError
     from falai.host.gating import hand_over
     from falai.host.host import Host
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from falai.host.windows import SendingWindow, Windows
 
 __all__ = [
-    "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Received", "SendingWindow",
-    "SetAsideError", "Settings", "Status", "Turning", "Windows", "hand_over",
+    "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received", "Recipient",
+    "SendingWindow", "SetAsideError", "Settings", "Status", "Turning", "Windows", "hand_over",
 ]  # fmt: skip
 
 # The files below import their package: names are looked up when they are asked for.
@@ -37,7 +38,9 @@ _HOMES = {
     "Keep": "falai.host.settings",
     "Look": "falai.host.looking",
     "OverloadedError": "falai.host.errors",
+    "Planned": "falai.host.campaigning",
     "Received": "falai.host.receiving",
+    "Recipient": "falai.host.campaigning",
     "SendingWindow": "falai.host.windows",
     "SetAsideError": "falai.host.errors",
     "Settings": "falai.host.settings",

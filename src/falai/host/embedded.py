@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from falai.flow.durations import parse_duration
 from falai.host.dispatching import Doing, Lane, What
+from falai.host.ledger.campaigning import due_starts, next_start
 from falai.host.ledger.port import Job, Place, Work
 from falai.host.ledger.ready import next_delivery, next_not_before, places_to_deliver, ready_places
 from falai.host.ledger.waking import due_wakes, next_due
@@ -19,6 +20,7 @@ __all__ = ["Embedded"]
 _QUEUE: Final = 1000
 _WAKES_AT_ONCE: Final = 500
 _NO_ROOM_MS: Final = 100
+_CAMPAIGN_KEEPS_FREE: Final = 800  # of the queue: the starts of a campaign come behind all timers
 
 
 class _Due(NamedTuple):
@@ -84,7 +86,8 @@ class Embedded:
         for place in found.places:
             self.turns.ready(place)
         self._soonest = {what: _sooner(at, self._soonest[what]) for what, at in found.soonest.items()}
-        wakes = found.wakes if found.wakes is None or room > 0 else max(found.wakes, now + _NO_ROOM_MS)
+        full = self.turns.room <= _CAMPAIGN_KEEPS_FREE
+        wakes = max(found.wakes, now + _NO_ROOM_MS) if full and found.wakes is not None else found.wakes
         return _sooner(*found.soonest.values(), wakes)
 
     def _refill(self, now: int) -> None:
@@ -101,9 +104,12 @@ class Embedded:
         places: Sequence[Place] = ()
         if room > 0:
             places = yield from due_wakes(name, now_ms=now, limit=room, max_late=late)
+        if (few := self.turns.room - _CAMPAIGN_KEEPS_FREE - len(places)) > 0:
+            places = (*places, *(yield from due_starts(name, now_ms=now, limit=few)))
         inputs = yield from next_not_before(name, now_ms=now)
         messages = yield from next_delivery(name, now_ms=now)
-        return _Due(places, {"input": inputs, "message": messages}, (yield from next_due(name)))
+        wakes = _sooner((yield from next_due(name)), (yield from next_start(name)))
+        return _Due(places, {"input": inputs, "message": messages}, wakes)
 
     async def _ready(self, limit: int) -> Sequence[Place]:
         return await self._setup.ledger.run(ready_places(self._setup.name, now_ms=self._setup.now_ms(), limit=limit))

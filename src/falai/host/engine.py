@@ -16,6 +16,7 @@ from falai.flow.durations import parse_duration
 from falai.host.delivering import Deliveries
 from falai.host.dispatching import Dispatching, Doing, What
 from falai.host.embedded import Embedded
+from falai.host.ledger.campaigning import next_start
 from falai.host.ledger.playing import next_job
 from falai.host.ledger.port import Done, Job, Limits, Place, Work
 from falai.host.ledger.postgres import PostgresLedger
@@ -124,8 +125,8 @@ class Engine:
                 return True  # else it is a burst whose last pause is not over
         if (yield from places_to_deliver(name, now_ms=now, limit=1)):
             return True
-        due = yield from next_due(name)
-        return due is not None and due <= now
+        soonest = ((yield from next_due(name)), (yield from next_start(name)))
+        return any(at is not None and at <= now for at in soonest)
 
     async def _sweep_each_minute(self) -> None:
         while True:

@@ -8,22 +8,32 @@ from contextlib import AsyncExitStack
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from falai.agent import Agent
 from falai.channel.port import Attachment, Channel, Incoming, Receipt
 from falai.flow.durations import parse_duration
 from falai.host import people
 from falai.host.callables import Callables, Turning
+from falai.host.campaigning import Campaign, Planned, Recipient, plan
 from falai.host.engine import Engine
-from falai.host.errors import OverloadedError
 from falai.host.ledger import dead as set_aside
-from falai.host.ledger import erasing, gating, looking, sending
+from falai.host.ledger import erasing, gating, looking
+from falai.host.ledger.campaigning import stop_campaign
 from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Place
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.looking import Look, Status, look_at
 from falai.host.queue.clock import DatabaseClock
-from falai.host.receiving import Received, Whose, arrival_of, arrival_of_person, read_person
+from falai.host.receiving import (
+    Received,
+    Whose,
+    arrival_of,
+    arrival_of_person,
+    noted_receipt,
+    overloaded,
+    read_person,
+    session_of,
+)
 from falai.host.saving import person_says
 from falai.host.settings import Settings
 from falai.host.setup import Setup
@@ -37,7 +47,6 @@ __all__ = ["Host"]
 C = TypeVar("C")
 T = TypeVar("T")
 Asked = Callable[[Turning], T | Awaitable[T]]
-_LATER_MS = {"session": 1_000, "host": 5_000}
 
 
 class Host(Generic[C]):
@@ -167,13 +176,44 @@ class Host(Generic[C]):
         """
         way = self._setup.channels[channel]
         way.verify(headers, body)
-        received: list[Received] = []
-        for item in way.parse(headers, body):
-            if isinstance(item, Receipt):
-                await self._note(channel, item)
-            else:
-                received.append(await self._incoming(channel, item, tenant))
-        return tuple(received)
+        taken = [await self.take_item(channel, item, tenant=tenant) for item in way.parse(headers, body)]
+        return tuple(received for received in taken if received is not None)
+
+    async def take_item(self, channel: str, item: Incoming | Receipt, *, tenant: str | None = None) -> Received | None:
+        """Takes in one item of a request that was verified and parsed elsewhere; a receipt is noted, and gives `None`."""
+        if isinstance(item, Receipt):
+            await self._ledger.run(noted_receipt(self._setup.name, channel, item, tenant))
+            return None
+        message = Message(item.text, id=item.id, at=iso(to_ms(item.at)))
+        whose = {"channel": channel, "address": item.address, "tenant": tenant}
+        return await self.receive(session_of(channel, item), message, attachments=item.attachments, **whose)
+
+    async def campaign(
+        self,
+        name: str,
+        flow: str,
+        sessions: Sequence[str | Recipient],
+        *,
+        over: str = "1h",
+        input: Any = None,
+        tenant: str | None = None,
+    ) -> Planned:
+        """Starts a flow once in each of many sessions, spread over a time; they come behind all who write.
+
+        Called again, after an error or with more sessions, it goes on, and starts nobody twice. Raises
+        `ValueError` for a flow that is not there, and what the store raises.
+        """
+        campaign = Campaign(name=name, flow=flow, recipients=sessions, over=over, input=input)
+        work = self._running.work
+        planned = await plan(self._setup, campaign, tenant=tenant or self._setup.tenant)
+        work.due("wake", self._setup.now_ms())
+        return planned
+
+    async def stop_campaign(self, name: str, *, tenant: str | None = None) -> int:
+        """Takes back the starts that have not come yet; how many. `campaign` goes on with them."""
+        return await self._ledger.run(
+            stop_campaign(self._setup.name, tenant=tenant or self._setup.tenant, campaign=name)
+        )
 
     # --- people -----------------------------------------------------------------------------------
 
@@ -231,6 +271,7 @@ class Host(Generic[C]):
             oldest=found.oldest,
             messages=found.messages,
             wakes_due=found.wakes_due,
+            starts=found.starts,
             dead=found.dead,
             turns=engine.work.turns.in_flight,
             deliveries=engine.work.deliveries.in_flight,
@@ -316,7 +357,7 @@ class Host(Generic[C]):
         engine, now, settings = self._running, self._setup.now_ms(), self._setup.settings
         taken = await self._ledger.run(engine.intake.take_in(place, arrival, now_ms=now))
         if taken.full is not None:
-            raise _overloaded(place, taken.full, settings)
+            raise overloaded(place, taken.full, settings)
         await self.checkpoint("received")
         if arrival.not_before > now:
             engine.due("input", arrival.not_before)
@@ -326,34 +367,6 @@ class Host(Generic[C]):
 
     async def _is_waiting(self, place: Place, key: str) -> bool:
         return any(row.key == key for row in await self._ledger.run(looking.waiting(place)))
-
-    async def _incoming(self, channel: str, item: Incoming, tenant: str | None) -> Received:
-        message = Message(item.text, id=item.id, at=iso(to_ms(item.at)))
-        return await self.receive(
-            f"{channel}:{item.address}",
-            message,
-            channel=channel,
-            address=item.address,
-            attachments=item.attachments,
-            tenant=tenant,
-        )
-
-    async def _note(self, channel: str, receipt: Receipt) -> None:
-        work = sending.receipt(
-            self._setup.name,
-            channel=channel,
-            provider_id=receipt.provider_id,
-            status=receipt.status,
-            error=receipt.error,
-            key=receipt.idempotency_key,
-            at=to_ms(receipt.at),
-        )
-        await self._ledger.run(work)
-
-
-def _overloaded(place: Place, full: Literal["session", "host"], settings: Settings) -> OverloadedError:
-    limit = settings.session_limit if full == "session" else settings.host_limit
-    return OverloadedError(place.session, full, limit, _LATER_MS[full])
 
 
 def _channels(given: Channel | Mapping[str, Channel] | None) -> Mapping[str, Channel]:

@@ -57,12 +57,15 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """How much waits: inputs (since when the oldest, epoch ms), messages, due timers; what is dead; what is at work."""
+    """How much waits, of all processes: inputs (since when the oldest, epoch ms), messages, due timers, the starts of
+    campaigns that have not come yet; what is dead. What this process is at: turns, and sessions that it sends to.
+    """
 
     inputs: int
     oldest: int | None
     messages: int
     wakes_due: int
+    starts: int
     dead: int
     turns: int
     deliveries: int

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final, Literal
 from uuid import uuid4  # noqa: TID251 - an edge: a message without an id gets one for good
 
 import msgspec
 
-from falai.channel.port import Attachment
+from falai.channel.port import Attachment, Incoming, Receipt
+from falai.host.errors import OverloadedError
 from falai.host.inputs import HumanMessage, arrival_body
 from falai.host.ledger.port import Arrival, Kind, Limits, Place, TakenIn, Work
+from falai.host.ledger.sending import receipt
 from falai.host.ledger.taking import room, take_in
-from falai.session.dates import iso, read_date
+from falai.host.settings import Settings
+from falai.session.dates import iso, read_date, to_ms
 from falai.session.inputs import Event, Input, Message, Start
 from falai.session.jsontext import json_text
 from falai.turn.given import read_given, read_id, read_text
 
-__all__ = ["Intake", "Received", "Whose", "arrival_of", "arrival_of_person", "read_person"]
+__all__ = [
+    "Intake", "Received", "Whose", "arrival_of", "arrival_of_person", "noted_receipt", "overloaded", "read_person",
+    "session_of",
+]  # fmt: skip
+
+_LATER_MS: Final = {"session": 1_000, "host": 5_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,31 @@ def read_person(text: str, id: str, by: str | None) -> HumanMessage:
 def arrival_of_person(message: HumanMessage) -> Arrival:
     """The message as a row."""
     return _arrival(f"human:{message.id}", "human", message, Whose())
+
+
+def session_of(channel: str, item: Incoming) -> str:
+    """The session of whoever writes by a channel."""
+    return f"{channel}:{item.address}"
+
+
+def noted_receipt(agent: str, channel: str, item: Receipt, tenant: str | None) -> Work[Place | None]:
+    """What a vendor tells of a message, for the ledger."""
+    return receipt(
+        agent,
+        channel=channel,
+        provider_id=item.provider_id,
+        status=item.status,
+        error=item.error,
+        key=item.idempotency_key,
+        at=to_ms(item.at),
+        tenant=tenant,
+    )
+
+
+def overloaded(place: Place, full: Literal["session", "host"], settings: Settings) -> OverloadedError:
+    """The answer to an input for which there is no room."""
+    limit = settings.session_limit if full == "session" else settings.host_limit
+    return OverloadedError(place.session, full, limit, _LATER_MS[full])
 
 
 def _message(message: Message, now_ms: int, burst_ms: int, attachments: Sequence[Attachment], whose: Whose) -> Arrival:

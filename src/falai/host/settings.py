@@ -13,6 +13,7 @@ from falai.channel.port import Attachment
 from falai.flow.durations import EXAMPLES, is_duration, parse_duration
 from falai.host.inputs import described
 from falai.host.ledger import port
+from falai.host.rates import RATE_FIX, is_rate
 from falai.host.windows import Windows, check_opt_outs
 from falai.session.jsontext import is_list, show
 
@@ -21,7 +22,7 @@ __all__ = ["Keep", "Settings"]
 _COUNTS = ("session_limit", "host_limit", "at_once", "history")
 _DURATIONS = ("burst", "turn_limit", "outage", "max_late", "send_limit", "grace")
 _RETRIES = ("retries", "send_retries")
-_WORDS = ("opt_outs", "opt_ins")
+_WORDS = ("opt_outs", "opt_ins", "rates")
 _FOREVER = "forever"
 _DURATION = f"Write {EXAMPLES}"
 
@@ -68,6 +69,8 @@ class Settings:
     """So many inputs of all sessions may wait."""
     at_once: int = 200
     """So many turns are played at a time, and so many sessions are sent to."""
+    tenant_at_once: int | None = None
+    """So many turns of one tenant are played at a time, in all processes together; `None`: as many as there is room."""
     turn_limit: str = "3m"
     """A turn that takes longer is given up, and tried again."""
     retries: Sequence[str] = ("1s", "5s", "30s", "2m", "10m")
@@ -82,6 +85,9 @@ class Settings:
     """The pauses between the tries to send a message; behind the last it is set aside."""
     send_limit: str = "30s"
     """A channel that takes longer for a message has failed."""
+    rates: Sequence[str] = ()
+    """How fast channels may send, as `"whatsapp: 80 in 1s"`: at most 80 messages in any second, of all processes.
+    Agents that share a number give it one name: `"whatsapp: 80 in 1s as +551133"`."""
     grace: str = "10s"
     """So long the end waits for turns that were begun; the others are given back."""
     windows: Windows = field(default_factory=Windows)
@@ -100,13 +106,15 @@ class Settings:
         check_opt_outs([*self.opt_outs, *self.opt_ins])
         _refuse(self, self._no_counts(), "Write a whole number of 1 or more")
         _refuse(self, self._no_durations(), _DURATION)
+        _refuse(self, ((f"rates[{at}]", rate) for at, rate in enumerate(self.rates) if not is_rate(rate)), RATE_FIX)
 
     def _no_lists(self) -> Iterator[tuple[str, Any]]:
         values = ((name, getattr(self, name)) for name in (*_RETRIES, *_WORDS))
         return ((name, value) for name, value in values if not is_list(value))
 
     def _no_counts(self) -> Iterator[tuple[str, Any]]:
-        values = ((name, getattr(self, name)) for name in _COUNTS)
+        values = [(name, getattr(self, name)) for name in _COUNTS]
+        values += [("tenant_at_once", self.tenant_at_once)] if self.tenant_at_once is not None else []
         return ((name, value) for name, value in values if type(value) is not int or value < 1)
 
     def _no_durations(self) -> Iterator[tuple[str, Any]]:

@@ -112,7 +112,7 @@ def _values(section: Section, of: type[Any]) -> dict[str, Any]:
 
 
 def _reader(section: Section, kind: Any) -> Callable[[str], Any]:
-    return {"str": section.text, "int": section.number}.get(kind, section.texts)
+    return {"str": section.text, "int": section.number, "int | None": section.number}.get(kind, section.texts)
 
 
 def _alone(of: type[Any], name: str) -> Callable[[Any], Any]:

@@ -49,6 +49,7 @@ _WAKES = "SELECT key, due_at FROM falai_wakes WHERE tenant = ? AND agent = ? AND
 _INPUTS = "SELECT count(*), min(received_at) FROM falai_inbox WHERE agent = ? AND state = 'new'"
 _UNSENT = "SELECT count(*) FROM falai_outbox WHERE agent = ? AND state = 'new'"
 _DUE = "SELECT count(*) FROM falai_wakes WHERE agent = ? AND due_at <= ?"
+_STARTS = "SELECT count(*) FROM falai_starts WHERE agent = ?"
 _DEAD_INPUTS = "SELECT count(*) FROM falai_inbox WHERE agent = ? AND state = 'dead'"
 _DEAD_MESSAGES = "SELECT count(*) FROM falai_outbox WHERE agent = ? AND state = 'dead'"
 
@@ -103,15 +104,17 @@ def wakes(place: Place) -> Work[tuple[WakeWrite, ...]]:
 
 def counts(agent: str, *, now_ms: int) -> Work[Counts]:
     """How much waits. It costs as much as there is of it."""
-    inputs, unsent, due, dead_inputs, dead_messages = yield (
+    inputs, unsent, due, starts, dead_inputs, dead_messages = yield (
         Statement(_INPUTS, (agent,)),
         Statement(_UNSENT, (agent,)),
         Statement(_DUE, (agent, now_ms)),
+        Statement(_STARTS, (agent,)),
         Statement(_DEAD_INPUTS, (agent,)),
         Statement(_DEAD_MESSAGES, (agent,)),
     )
     many, oldest = inputs[0]
-    return Counts(many, oldest, unsent[0][0], due[0][0], dead_inputs[0][0] + dead_messages[0][0])
+    dead = dead_inputs[0][0] + dead_messages[0][0]
+    return Counts(many, oldest, unsent[0][0], due[0][0], dead, starts[0][0])
 
 
 def _session(tenant: str, agent: str, row: Row) -> SessionRow:

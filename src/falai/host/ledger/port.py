@@ -349,6 +349,7 @@ class Counts(Struct, frozen=True):
     messages: int
     wakes_due: int
     dead: int
+    starts: int
 
 
 class Keep(Struct, frozen=True):

@@ -33,11 +33,12 @@ _FAILED = """
     RETURNING key"""
 _TOLD = """
     UPDATE falai_outbox SET status = ?, error = coalesce(?, error)
-    WHERE agent = ? AND channel = ? AND provider_id = ? AND (status IS NULL OR status <> 'read')
+    WHERE agent = ? AND channel = ? AND provider_id = ? AND tenant = coalesce(?, tenant)
+        AND (status IS NULL OR status <> 'read')
     RETURNING tenant, session"""
 _WAS_SENT = """
     UPDATE falai_outbox SET state = 'sent', settled_at = ?, provider_id = ?, status = ?, error = ?
-    WHERE agent = ? AND key = ? AND state = 'new'
+    WHERE agent = ? AND key = ? AND tenant = coalesce(?, tenant) AND state = 'new'
     RETURNING tenant, session"""
 _WAS_SENT_THOUGH_DEAD = _WAS_SENT.replace("state = 'new'", "state = 'dead'")  # each by an index of its own
 _BY_KEY = (_WAS_SENT, _WAS_SENT_THOUGH_DEAD)
@@ -79,15 +80,16 @@ def receipt(
     error: str | None = None,
     key: str | None = None,
     at: int,
+    tenant: str | None = None,
 ) -> Work[Place | None]:
-    """Notes what the vendor tells of a message; gives its place, or None for one that is not known.
+    """Notes what the vendor tells of a message (of this tenant); gives its place, or None for one that is not known.
 
     Receipts come late and out of order: after `read` nothing is noted. With the idempotency `key`, a
     message is found whose sending ended without an answer, and counts as sent from then on.
     """
-    (rows,) = yield (Statement(_TOLD, (status, error, agent, channel, provider_id)),)
+    (rows,) = yield (Statement(_TOLD, (status, error, agent, channel, provider_id, tenant)),)
     if not rows and key is not None:
-        found = yield tuple(Statement(sql, (at, provider_id, status, error, agent, key)) for sql in _BY_KEY)
+        found = yield tuple(Statement(sql, (at, provider_id, status, error, agent, key, tenant)) for sql in _BY_KEY)
         rows = found[0] or found[1]
     return Place(rows[0][0], agent, rows[0][1]) if rows else None
 

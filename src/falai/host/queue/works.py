@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from falai.host.ledger.campaigning import due_starts
 from falai.host.ledger.port import Place, Statement, Work
 from falai.host.ledger.waking import due_wakes
 
@@ -13,11 +14,13 @@ __all__ = ["Look", "What", "find_lost", "is_at_work", "job_ended", "look_for_due
 What = Literal["turn", "deliver"]
 
 _DUE_AT_ONCE: Final = 500
+_CAMPAIGN_KEEPS_FREE: Final = 80  # of a hundred: the starts of a campaign come behind all others
 
 _QUEUE = "SELECT falai_queue(?, ?)"
 _NOW = """
     SELECT t.now, t.now - (SELECT min(due_at) FROM falai_wakes WHERE agent = ?) >= 0,
-        t.now - (SELECT min(due_at) FROM falai_due WHERE agent = ?) >= 0
+        t.now - (SELECT min(due_at) FROM falai_due WHERE agent = ?) >= 0,
+        t.now - (SELECT min(due_at) FROM falai_starts WHERE agent = ?) >= 0
     FROM (SELECT coalesce(?::BIGINT, (extract(epoch FROM now()) * 1000)::BIGINT) AS now) t"""
 _DEPTH = """
     SELECT count(*) FROM (
@@ -86,15 +89,17 @@ def look_for_due(agent: str, queue: str, *, now_ms: int | None, max_late: int, r
     Several may look at once, and each finds something else. Timers wait while `room` jobs of `queue` do: a storm
     would hold up those who write.
     """
-    (rows,) = yield (Statement(_NOW, (agent, agent, now_ms)),)
-    now, wakes, due = rows[0]
+    (rows,) = yield (Statement(_NOW, (agent, agent, agent, now_ms)),)
+    now, wakes, due, starts = rows[0]
     more = False
-    if wakes:
+    if wakes or starts:
         (depth,) = yield (Statement(_DEPTH, (queue, room)),)
-        limit = min(_DUE_AT_ONCE, room - depth[0][0])
-        if limit > 0:
-            places = yield from due_wakes(agent, now_ms=now, limit=limit, max_late=max_late)
-            more = bool(places)
+        free = room - depth[0][0]
+        if wakes and free > 0:
+            places = yield from due_wakes(agent, now_ms=now, limit=min(_DUE_AT_ONCE, free), max_late=max_late)
+            more, free = bool(places), free - len(places)
+        if starts and (few := free - room * _CAMPAIGN_KEEPS_FREE // 100) > 0:
+            more = bool((yield from due_starts(agent, now_ms=now, limit=few))) or more
     if due:
         (made,) = yield (Statement(_MAKE_JOBS, (agent, now, _DUE_AT_ONCE)),)
         more = more or len(made) == _DUE_AT_ONCE
