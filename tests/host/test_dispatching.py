@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from falai.host.dispatching import Lane
 from falai.host.ledger.port import Place
 from falai.host.timing import Alarm
+from falai.host.trouble import Patience
 from host.stage import until
 
 
@@ -246,3 +247,14 @@ async def test_an_alarm_that_could_not_look_looks_again(caplog: pytest.LogCaptur
         seen.now = 1000
         await until(lambda: seen.looked == [0, 1000])
     assert [vars(record)["action"] for record in caplog.records] == ["host.failed"]
+
+
+def test_patience() -> None:
+    """After a failure, a second; while nothing goes well, longer and longer, up to half a minute."""
+    patience, now, pauses = Patience(), 100.0, list[float]()
+    for _ in range(8):
+        pauses.append(patience.pause_s(now))
+        now += pauses[-1]
+    assert pauses == [1, 1, 2, 4, 8, 16, 30, 30]
+    patience.well()
+    assert patience.pause_s(now) == 1

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from falai.host.ledger.port import Job, Place, Work
-from falai.host.trouble import tell_trouble
+from falai.host.trouble import Patience, tell_trouble
 from falai.turn.result import OutMessage
 
 __all__ = ["Dispatcher", "Dispatching", "Doing", "Lane", "What"]
@@ -132,6 +132,7 @@ class Lane:
         self._calm: dict[Place, None] = {}
         self._running: dict[Place, asyncio.Task[None]] = {}
         self._again: dict[Place, bool] = {}
+        self._patience = Patience()
         self._begun = 0
         self._unseen = True
         self._looking = False
@@ -210,9 +211,10 @@ class Lane:
     async def _one(self, place: Place, *, urgent: bool) -> None:
         try:
             more = await self._work(place)
+            self._patience.well()
         except Exception as error:  # noqa: BLE001  # nothing is lost: the ledger still has what was to be done
             tell_trouble("work on a session", error, place.session)
-            await asyncio.sleep(_PAUSE_S)
+            await asyncio.sleep(self._patience.pause_s(asyncio.get_running_loop().time()))
             more = True
         finally:
             del self._running[place]

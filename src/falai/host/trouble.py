@@ -10,9 +10,11 @@ from typing import Final
 
 from falai.log import line
 
-__all__ = ["others_cancelled", "tell_trouble"]
+__all__ = ["Patience", "others_cancelled", "tell_trouble"]
 
 _LOG: Final = logging.getLogger("falai.host")
+_SHORTEST_S: Final = 1.0
+_LONGEST_S: Final = 30.0
 
 
 def tell_trouble(what: str, error: Exception, session: str | None = None) -> None:
@@ -35,3 +37,22 @@ def others_cancelled() -> Generator[None, None, None]:
         if task is None or task.cancelling():
             raise
         raise RuntimeError("something that was waited for was cancelled") from error
+
+
+class Patience:
+    """How long to wait after a failure: as long as nothing has gone well, from a second to half a minute.
+
+    A turn that cannot be saved has asked a model: a disk that is full for an hour must not cost an hour of calls.
+    """
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def well(self) -> None:
+        """Something went well."""
+        self._since = None
+
+    def pause_s(self, now_s: float) -> float:
+        """Something failed."""
+        self._since = now_s if self._since is None else self._since
+        return min(max(now_s - self._since, _SHORTEST_S), _LONGEST_S)
