@@ -5,7 +5,8 @@ twice, and a channel to the world. All of them fail as the dice fall.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from typing import Any, get_args
@@ -40,9 +41,10 @@ from host.faults.death import Death
 from host.faults.world import World
 from strategies import Dice
 
-__all__ = ["Desk", "JumpingClock"]
+__all__ = ["Desk", "JumpingClock", "Pace"]
 
 LOOKED = "looked up"
+_ITEM = {"item": {"type": "string"}}
 
 
 class JumpingClock:
@@ -58,17 +60,45 @@ class JumpingClock:
         return from_ms(self.now_ms())
 
 
-class Desk:
-    """Everything of a life that is not the host. `faults`: whether anything fails."""
+@dataclass(frozen=True)
+class Pace:
+    """How long things take: hours where time jumps."""
 
-    def __init__(self, world: World, death: Death, dice: Dice, clock: Callable[[], datetime]) -> None:
+    wait: str = "30m"
+    silence: str = "2h"
+    call_s: Sequence[float] = (0, 0.05, 0.5)
+    model_ms: int = 90_000
+    """A provider that asks for a pause."""
+    channel_ms: int = 20_000
+
+
+JUMPING = Pace()
+
+
+class Desk:
+    """Everything of a life that is not the host. `faults`: whether anything fails. With `changed` its flows have
+    changed, as those of a new release have.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        death: Death,
+        dice: Dice,
+        clock: Callable[[], datetime],
+        pace: Pace = JUMPING,
+        *,
+        changed: bool = False,
+    ) -> None:
         self.world = world
         self.death = death
         self.dice = dice
+        self.pace = pace
         self.faults = True
         self.model = _Model(self)
         self.channel = _Line(self)
-        self.agent: Agent[Any] = _agent(self.model, clock, self._book, self._look_up)
+        flows = _flows(pace, changed=changed)
+        self.agent: Agent[Any] = _agent(self.model, clock, flows, self._book, self._look_up)
 
     def fails(self, probability: float) -> bool:
         return self.faults and self.dice.chance(probability)
@@ -82,7 +112,7 @@ class Desk:
     async def lasts(self) -> None:
         """A call takes its time, sometimes too long."""
         if self.fails(0.3):
-            await asyncio.sleep(self.dice.pick([0, 0.05, 0.5]))
+            await asyncio.sleep(self.dice.pick(self.pace.call_s))
         if self.fails(0.03):
             await asyncio.sleep(3600)
 
@@ -122,7 +152,7 @@ class _Model:
         desk.death.point("asked")
         await desk.lasts()
         if desk.fails(0.08):
-            raise _provider_error(desk.dice)
+            raise _provider_error(desk)
         said = f"{'+'.join((getattr(task, 'text', None) or '-').split())}/{next(self._numbers)}"
         if request.tools and LOOKED not in str(request.history) and desk.dice.chance(0.5):
             return ModelReply(tool_calls=(ToolCall("look", {"what": said}),))
@@ -161,45 +191,53 @@ class _Line(Channel):
         dice = self._desk.dice
         if dice.chance(0.1):
             return OSError("the line is dead")
-        pause = dice.pick([None, 10, 20_000])
+        pause = dice.pick([None, 10, self._desk.pace.channel_ms])
         final = dice.chance(0.2) and not maybe
         return ChannelError(self.name, "no", retryable=not final, retry_after_ms=pause, maybe_delivered=maybe)
 
 
-def _provider_error(dice: Dice) -> Exception:
+def _provider_error(desk: Desk) -> Exception:
+    dice = desk.dice
     if dice.chance(0.1):
         return RuntimeError("a fault of the provider's library")
     kind = dice.pick(get_args(ProviderErrorKind))
-    return ProviderError("it failed", kind=kind, retry_after_ms=dice.pick([None, None, 90_000]))
+    return ProviderError("it failed", kind=kind, retry_after_ms=dice.pick([None, None, desk.pace.model_ms]))
 
 
-def _agent(model: Any, clock: Callable[[], datetime], book: Callable[..., Any], look: Callable[..., Any]) -> Agent[Any]:
-    item = {"item": {"type": "string"}}
+def _agent(
+    model: Any, clock: Callable[[], datetime], flows: Sequence[Flow], book: Callable[..., Any], look: Callable[..., Any]
+) -> Agent[Any]:
     what = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
     return Agent(
         name="desk",
         model=model,
         clock=clock,
-        actions=[Action("book", book, parameters=item)],
+        actions=[Action("book", book, parameters=_ITEM)],
         tools=[Tool("look", look, parameters=what, description="Looks it up.")],
         events={"booked": {"direction": "outbound"}, "paid": {"direction": "outbound"}},
-        flows=[
-            Flow(
-                "order",
-                on=[OnMention("orders something", extract=item, repeat="always")],
-                steps=[
-                    Do("do", "book", {"item": "{{input.item}}"}, on_fail="sorry"),
-                    Say("noted", "noted {{input.item}}", then="end"),
-                    Say("sorry", "sorry {{input.item}}"),
-                ],
-            ),
-            Flow("chat", on=[OnAnyMessage(repeat="always")], steps=[Prompt("talk", "Answer.", tools=["look"])]),
-            Flow(
-                "remind",
-                on=[OnEvent("booked", repeat="always")],
-                steps=[Wait("pause", "30m"), Say("again", "reminder {{input.n}}")],
-            ),
-            Flow("vip", anchor="customer", on=[OnEvent("paid", repeat="once")], steps=[Say("thanks", "thanks")]),
-            Flow("nudge", on=[OnSilence("2h")], steps=[Say("still", "still there?")]),
-        ],
+        flows=flows,
     )
+
+
+def _flows(pace: Pace, *, changed: bool) -> Sequence[Flow]:
+    more = [Say("more", "And one thing more.")] if changed else []
+    return [
+        Flow(
+            "order",
+            on=[OnMention("orders something", extract=_ITEM, repeat="always")],
+            steps=[
+                Do("do", "book", {"item": "{{input.item}}"}, on_fail="sorry"),
+                Say("noted", "noted {{input.item}}", then="more" if changed else "end"),
+                Say("sorry", "sorry {{input.item}}"),
+                *more,
+            ],
+        ),
+        Flow("chat", on=[OnAnyMessage(repeat="always")], steps=[Prompt("talk", "Answer.", tools=["look"])]),
+        Flow(
+            "remind",
+            on=[OnEvent("booked", repeat="always")],
+            steps=[Wait("pause", pace.wait), Say("again", "reminder {{input.n}}"), *more],
+        ),
+        Flow("vip", anchor="customer", on=[OnEvent("paid", repeat="once")], steps=[Say("thanks", "thanks")]),
+        Flow("nudge", on=[OnSilence(pace.silence)], steps=[Say("still", "still there?")]),
+    ]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from strategies import Dice
 
-__all__ = ["SESSIONS", "Step", "draw_script"]
+__all__ = ["SESSIONS", "WEIGHTS", "Kind", "Step", "draw_script"]
 
 SESSIONS = ("s1", "s2")
 Kind = Literal[
     "message", "again", "twice", "quick", "takeover", "booked", "paid", "start", "hold", "release", "person", "clock",
-    "disk", "wait", "restart",
+    "disk", "wait", "restart", "kill", "backend", "terminate", "server", "cut", "dark", "frozen", "deploy",
 ]  # fmt: skip
-_WEIGHTS: dict[Kind, float] = {
+WEIGHTS: Mapping[Kind, float] = {
     "message": 8, "again": 3, "twice": 2, "quick": 2, "takeover": 2, "booked": 2, "paid": 2, "start": 1, "hold": 1,
     "release": 2, "person": 1, "clock": 2, "disk": 1, "wait": 3, "restart": 1,
 }  # fmt: skip
@@ -33,11 +33,13 @@ class Step:
     pause_ms: int = 0
 
 
-def draw_script(dice: Dice) -> Sequence[Step]:
+def draw_script(
+    dice: Dice, weights: Mapping[Kind, float] = WEIGHTS, sessions: Sequence[str] = SESSIONS
+) -> Sequence[Step]:
     """The steps of a seed. `again` names a message that came before."""
     steps: list[Step] = []
     for number in range(dice.number(6, 18)):
-        kind, session = dice.weighted(_WEIGHTS), dice.pick(SESSIONS)
+        kind, session = dice.weighted(weights), dice.pick(sessions)
         name = f"{session}n{number}"
         if kind == "again":
             known = [step for step in steps if step.kind in {"message", "twice", "quick", "takeover"}]

@@ -12,11 +12,15 @@ import argparse
 import os
 import resource
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
 import traceback
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from falai.testing import Clock
 from host.faults.death import Death, Rewrite
@@ -50,9 +54,16 @@ def play(seed: int, folder: Path, *, processes: bool = False, rewrite: Rewrite |
         return ["the last life did not come to its end"]
     world = World(folder / "world.jsonl", durable=False)
     desk = Desk(world, Death(None, real=False), dice, Clock())
-    found = judge(folder, draw_script(Dice(("script", seed))), desk.agent)
+    with closing(sqlite3.connect(folder / "host.db")) as db:
+        found = judge(partial(_rows, db), world, draw_script(Dice(("script", seed))), desk.agent)
     world.close()
     return found
+
+
+def _rows(db: sqlite3.Connection, sql: str) -> list[dict[str, Any]]:
+    cursor = db.execute(sql)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def _lived(life: Life, dice: Dice) -> bool:

@@ -6,13 +6,10 @@ Each promise is a function that tells what speaks against it.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from falai import Agent
@@ -21,13 +18,15 @@ from falai.session.codec import session_from_json
 from falai.session.dates import to_ms
 from falai.session.inputs import Anchor
 from host.faults.life import CUSTOMER, SETTINGS
-from host.faults.script import SESSIONS, Step
+from host.faults.script import Step
 from host.faults.world import World
 
-__all__ = ["judge"]
+__all__ = ["Read", "judge"]
 
 Line = dict[str, Any]
 Row = dict[str, Any]
+Read = Callable[[str], Sequence[Row]]
+"""Reads a database: the rows of a statement, each by the names of its columns."""
 
 
 @dataclass(frozen=True)
@@ -48,43 +47,39 @@ class _Evidence:
         return [line for line in self.world if line["what"] == what]
 
     @cached_property
+    def names(self) -> Sequence[str]:
+        """The sessions that the script knows."""
+        return sorted({step.session for step in self.steps})
+
+    @cached_property
     def retried(self) -> set[str]:
         """What was set aside and tried again by hand: it comes later than what was said after it."""
         return {line["key"] for line in self.lines("retried")}
 
 
-def judge(folder: Path, steps: Sequence[Step], agent: Agent[Any]) -> list[str]:
+def judge(read: Read, world: World, steps: Sequence[Step], agent: Agent[Any]) -> list[str]:
     """What speaks against the promises; nothing, if all is well."""
-    world = World(folder / "world.jsonl", durable=False)
-    with closing(sqlite3.connect(folder / "host.db")) as db:
-        found = _Evidence(
-            steps=steps,
-            agent=agent,
-            world=list(
-                world.lines(
-                    "acted", "looked", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled"
-                )
-            ),
-            inbox=_rows(db, "SELECT * FROM falai_inbox ORDER BY seq"),
-            outbox=_rows(db, "SELECT * FROM falai_outbox ORDER BY session, revision, position"),
-            log=_rows(db, "SELECT * FROM falai_run_log ORDER BY seq"),
-            transcript=_rows(db, "SELECT * FROM falai_transcript ORDER BY seq"),
-            wakes=_rows(db, "SELECT * FROM falai_wakes"),
-            sessions=_rows(db, "SELECT * FROM falai_sessions"),
-        )
-    world.close()
+    found = _Evidence(
+        steps=steps,
+        agent=agent,
+        world=list(
+            world.lines(
+                "acted", "looked", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled"
+            )
+        ),
+        inbox=read("SELECT * FROM falai_inbox ORDER BY seq"),
+        outbox=read("SELECT * FROM falai_outbox ORDER BY session, revision, position"),
+        log=read("SELECT * FROM falai_run_log ORDER BY seq"),
+        transcript=read("SELECT * FROM falai_transcript ORDER BY seq"),
+        wakes=read("SELECT * FROM falai_wakes"),
+        sessions=read("SELECT * FROM falai_sessions"),
+    )
     promises = (
         _nothing_is_lost, _nothing_is_played_twice, _nothing_is_answered_twice, _only_what_counts_is_sent,
         _in_order, _actions_see_the_same, _tools_see_the_same, _replies_fit_their_actions, _a_person_is_not_interrupted, _first_come_first_served,
         _the_transcript_tells_it, _timers, _no_late_silence, _a_timer_fires_once, _once_for_all_sessions,
     )  # fmt: skip
     return [f"{promise.__name__.strip('_')}: {what}" for promise in promises for what in promise(found)]
-
-
-def _rows(db: sqlite3.Connection, sql: str) -> list[Row]:
-    cursor = db.execute(sql)
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 # --- inputs -------------------------------------------------------------------------------------
@@ -139,7 +134,7 @@ def _nothing_is_played_twice(found: _Evidence) -> Iterator[str]:
 
 def _first_come_first_served(found: _Evidence) -> Iterator[str]:
     """Messages of a session are played in the order in which they came, but for those tried again by hand."""
-    for session in SESSIONS:
+    for session in found.names:
         came = [
             row["key"]
             for row in found.inbox
@@ -181,7 +176,7 @@ def _only_what_counts_is_sent(found: _Evidence) -> Iterator[str]:
 def _in_order(found: _Evidence) -> Iterator[str]:
     """What a session said arrives in its order; a repetition may come later."""
     order = {row["key"]: (row["revision"], row["position"]) for row in found.outbox}
-    for session in SESSIONS:
+    for session in found.names:
         keys = [line["key"] for line in found.lines("sent") if line["session"] == session]
         first = [order[key] for key in dict.fromkeys(keys) if key in order and key not in found.retried]
         if first != sorted(first):
