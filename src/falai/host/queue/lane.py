@@ -13,7 +13,7 @@ from falai.host.ledger.port import Place
 from falai.host.queue.worker import Worker
 from falai.host.queue.works import What, job_ended, unfinished
 from falai.host.setup import Setup
-from falai.host.trouble import tell_trouble
+from falai.host.trouble import Patience, tell_trouble
 
 if TYPE_CHECKING:
     from procrastinate.jobs import Job
@@ -38,6 +38,7 @@ class QueueLane:
         self._queue = queue
         self._work = work
         self._doing: set[asyncio.Task[None]] = set()
+        self._patience = Patience()
         self._hint = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -109,9 +110,10 @@ class QueueLane:
         begun_ms = self._setup.now_ms()
         try:
             more = await self._work(place)
+            self._patience.well()
         except Exception as error:  # noqa: BLE001  # nothing is lost: the ledger still has what was to be done
             tell_trouble("work on a session", error, place.session)
-            await asyncio.sleep(_PAUSE_S)
+            await asyncio.sleep(self._patience.pause_s(asyncio.get_running_loop().time()))
         finally:  # also when it is cancelled: then another process goes on
             await self._end(job, more=more, begun_ms=begun_ms)
 
