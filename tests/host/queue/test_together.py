@@ -38,7 +38,7 @@ async def busy(url: str) -> AsyncIterator[Host[None]]:
     made = Busy(url)
     async with made.host as host:
         await host.receive("slow", Message("slow", id="m1"))
-        await host.human_message("slow", "slow", id="h1")
+        await host.human_message("talk", "slow", id="h1")
         await made.begun.wait()
         while not made.wire.tried:
             await asyncio.sleep(0.01)

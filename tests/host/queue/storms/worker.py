@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from falai.host import Keep, Settings
 from falai.host.queue.clock import DatabaseClock
@@ -84,12 +84,11 @@ def desk_of(role: Role, death: Death, world: World) -> Desk:
 
 def host_of(role: Role, desk: Desk) -> MortalHost:
     rewrite: Rewrite | None = REWRITES[role.plant]() if role.plant in REWRITES else None
-    context: Callable[..., Mapping[str, Any]] = desk.context  # type: ignore[assignment]  # sync or async
     host = MortalHost(
         desk.agent,
         MortalPostgres(role.url, desk.death, rewrite),
         channel=desk.channel,
-        context=context,
+        context=desk.context,
         settings=settings_of(role.seed),
         clock=desk.agent.clock,
     )
