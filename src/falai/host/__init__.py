@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from falai.host.looking import Look, Status
     from falai.host.receiving import Received
     from falai.host.settings import Keep, Settings
+    from falai.host.shards import Shards
     from falai.host.windows import SendingWindow, Windows
 
 __all__ = [
     "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received", "Recipient",
-    "SendingWindow", "SetAsideError", "Settings", "Status", "Turning", "Windows", "hand_over",
+    "SendingWindow", "SetAsideError", "Settings", "Shards", "Status", "Turning", "Windows", "hand_over",
 ]  # fmt: skip
 
 # The files below import their package: names are looked up when they are asked for.
@@ -44,6 +45,7 @@ _HOMES = {
     "SendingWindow": "falai.host.windows",
     "SetAsideError": "falai.host.errors",
     "Settings": "falai.host.settings",
+    "Shards": "falai.host.shards",
     "Status": "falai.host.looking",
     "Turning": "falai.host.callables",
     "Windows": "falai.host.windows",

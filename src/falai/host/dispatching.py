@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from falai.host.capping import TenantCap
 from falai.host.ledger.port import Job, Place, Work
 from falai.host.trouble import Patience, tell_trouble
 from falai.turn.result import OutMessage
@@ -123,11 +124,13 @@ class Lane:
         *,
         at_once: int,
         queue: int,
+        cap: TenantCap | None = None,
     ) -> None:
         self._work = work
         self._look = look
         self._at_once = at_once
         self._room = queue
+        self._cap = cap or TenantCap(None)
         self._urgent: dict[Place, None] = {}
         self._calm: dict[Place, None] = {}
         self._running: dict[Place, asyncio.Task[None]] = {}
@@ -193,20 +196,24 @@ class Lane:
 
     def _go_on(self) -> None:
         """Begins what there is room for, and has what is unseen looked for when the queue is half empty."""
-        while (self._urgent or self._calm) and len(self._running) < self._at_once and self._open:
-            self._begin()
+        while len(self._running) < self._at_once and self._open and self._begin():
+            pass
         if self._unseen and not self._looking and len(self._calm) < self._room // 2:
             self._wanted.set()
         if self._is_idle():
             self._quiet.set()
 
-    def _begin(self) -> None:
-        self._begun += 1
-        calm = not self._urgent or (bool(self._calm) and self._begun % _CALM_EACH == 0)
-        queue = self._calm if calm else self._urgent
-        place = next(iter(queue))
-        del queue[place]
-        self._running[place] = asyncio.create_task(self._one(place, urgent=not calm))
+    def _begin(self) -> bool:
+        """Begins the next that may; False when there is none."""
+        queues = (self._urgent, self._calm) if (self._begun + 1) % _CALM_EACH else (self._calm, self._urgent)
+        for queue in queues:
+            if (place := self._cap.first(queue)) is not None:
+                self._begun += 1
+                del queue[place]
+                self._cap.begin(place)
+                self._running[place] = asyncio.create_task(self._one(place, urgent=queue is self._urgent))
+                return True
+        return False
 
     async def _one(self, place: Place, *, urgent: bool) -> None:
         try:
@@ -218,6 +225,7 @@ class Lane:
             more = True
         finally:
             del self._running[place]
+            self._cap.end(place)
             again = self._again.pop(place, None)
         if more or again is not None:
             self.ready(place, urgent=(more and urgent) or bool(again))

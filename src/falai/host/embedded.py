@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from falai.flow.durations import parse_duration
+from falai.host.capping import TenantCap
 from falai.host.dispatching import Doing, Lane, What
 from falai.host.ledger.campaigning import due_starts, next_start
 from falai.host.ledger.port import Job, Place, Work
@@ -37,7 +38,8 @@ class Embedded:
     def __init__(self, setup: Setup, doing: Doing) -> None:
         self._setup = setup
         at_once = setup.settings.at_once
-        self.turns = Lane(doing.turn, self._ready, at_once=at_once, queue=_QUEUE)
+        cap = TenantCap(setup.settings.tenant_at_once)
+        self.turns = Lane(doing.turn, self._ready, at_once=at_once, queue=_QUEUE, cap=cap)
         self.deliveries = Lane(doing.deliver, self._unsent, at_once=at_once, queue=_QUEUE)
         self._alarm = Alarm(setup.now_ms, self._look)
         self._soonest: dict[What, int | None] = {"input": None, "message": None}

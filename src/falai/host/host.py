@@ -174,10 +174,14 @@ class Host(Generic[C]):
         Raises `KeyError` for a channel that the host does not have, `BadSignatureError` and `BadPayloadError`
         as the channel, and as `receive`; the vendor sends it again then, and what is known is dropped.
         """
-        way = self._setup.channels[channel]
+        way = self.way(channel)
         way.verify(headers, body)
         taken = [await self.take_item(channel, item, tenant=tenant) for item in way.parse(headers, body)]
         return tuple(received for received in taken if received is not None)
+
+    def way(self, channel: str) -> Channel:
+        """The channel of this name. Raises `KeyError` for one that the host does not have."""
+        return self._setup.channels[channel]
 
     async def take_item(self, channel: str, item: Incoming | Receipt, *, tenant: str | None = None) -> Received | None:
         """Takes in one item of a request that was verified and parsed elsewhere; a receipt is noted, and gives `None`."""

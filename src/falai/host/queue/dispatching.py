@@ -14,6 +14,7 @@ from falai.host.ledger.port import Place, Work
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.sending import next_message, send_failed
 from falai.host.queue.asking import ask, forget_old, look_for_answers, tell
+from falai.host.queue.capping import park, unpark
 from falai.host.queue.clock import DatabaseClock
 from falai.host.queue.installing import install
 from falai.host.queue.lane import QueueLane, place_of
@@ -57,7 +58,7 @@ class Queued:
         self._queues = queues
         self._worker = Worker(self._ledger.url, queues, came=self._came, set_aside=self._set_aside)
         await self._worker.open()
-        self.turns = QueueLane(self._setup, self._worker, "turn", queues["turn"], self._doing.turn)
+        self.turns = QueueLane(self._setup, self._worker, "turn", queues["turn"], self._turn)
         self.deliveries = QueueLane(self._setup, self._worker, "deliver", queues["deliver"], self._doing.deliver)
         await self.look()
 
@@ -76,6 +77,8 @@ class Queued:
         clock, more = self._setup.clock, True
         if self._lost:
             await self._find_lost()
+        if (at_once := self._setup.settings.tenant_at_once) is not None:
+            await self._ledger.run(unpark(self._setup.name, self._queues["turn"], at_once=at_once))
         while more:
             now = None if isinstance(clock, DatabaseClock) else self._setup.now_ms()
             work = look_for_due(self._setup.name, self._queues["turn"], now_ms=now, max_late=self._late_ms, room=_ROOM)
@@ -89,6 +92,12 @@ class Queued:
 
     def due(self, what: str, at_ms: int) -> None:
         """It is in the database, where the next look finds it when it is due."""
+
+    async def _turn(self, place: Place) -> bool:
+        at_once = self._setup.settings.tenant_at_once
+        if at_once is not None and await self._ledger.run(park(place, self._queues["turn"], at_once=at_once)):
+            return False
+        return await self._doing.turn(place)
 
     async def _find_lost(self) -> None:
         self._lost = False
