@@ -183,6 +183,15 @@ def test_bodies_that_break_parsers(body: bytes) -> None:
         _parse(channel, {}, body)
 
 
+def test_a_number_that_has_no_text_is_none() -> None:
+    """Python writes no number of more than 4300 digits: as the id of a chat, it is no chat."""
+    number = b"1" * 5000
+    body = b'{"update_id": 1, "message": {"message_id": 1, "chat": {"id": %b}, "text": "x"}}' % number
+    assert list(CHANNELS[1].parse({}, body)) == []
+    with pytest.raises(BadPayloadError):
+        CHANNELS[1].parse({}, b'{"update_id": %b}' % number)
+
+
 def test_half_a_sign_can_be_stored() -> None:
     """What JSON escapes as half a surrogate pair is no text that a database takes: it is replaced."""
     body = b'{"type": "message", "data": {"address": "a", "id": "1", "text": "x\\ud83d"}}'

@@ -248,6 +248,15 @@ def test_a_body_of_something_else_is_refused(body: bytes) -> None:
         _channel().parse({}, body)
 
 
+@pytest.mark.parametrize("name", ["app_secret", "verify_token"])
+def test_a_blank_secret_is_refused(name: str) -> None:
+    """As an empty variable gives it: everybody could sign with that."""
+    with pytest.raises(ValueError, match=f"{name} is blank"):
+        _channel(**{name: ""})
+    with pytest.raises(ValueError, match="token is blank"):
+        WhatsAppChannel("1", " ")
+
+
 def test_a_channel_for_sending_only() -> None:
     """The two secrets of the webhook may be left out; free text goes out for 24 hours."""
     channel = WhatsAppChannel("1", "token")

@@ -6,13 +6,15 @@ import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from falai.channel.port import BadPayloadError
 from falai.session.dates import from_ms
 from falai.session.jsontext import is_list, is_object, parse_json
 
 __all__ = ["at_of", "header", "list_at", "number_at", "object_at", "object_of", "same", "signature", "text_at"]
+
+_TOO_LARGE: Final = 2**63  # no vendor's; and of a number of thousands of digits Python makes no text
 
 
 def object_of(channel: str, body: bytes) -> Mapping[str, Any]:
@@ -48,10 +50,11 @@ def text_at(value: Any, *path: str) -> str | None:
 
 
 def number_at(value: Any, *path: str) -> int | None:
-    """The whole number at the end of the path; `None` when there is none."""
+    """The whole number of 64 bits at the end of the path; `None` when there is none."""
     *way, last = path
     found = object_at(value, *way).get(last)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    is_number = isinstance(found, int) and not isinstance(found, bool) and -_TOO_LARGE <= found < _TOO_LARGE
+    return found if is_number else None
 
 
 def at_of(seconds: object, clock: Callable[[], datetime]) -> datetime:

@@ -43,10 +43,10 @@ def split_text(text: str, limit: int) -> Sequence[str]:
 
     Nothing but white space is lost, no piece is blank, and signs of several code points stay whole.
     """
-    if length(text) <= limit:
+    if _fits(text, limit):
         return (text,)
     pieces: list[str] = []
-    while length(text) > limit:
+    while not _fits(text, limit):
         cut = _cut(text, limit)
         pieces.append(text[:cut].rstrip())
         text = text[cut:].lstrip()
@@ -72,6 +72,11 @@ def numbered(out: Outgoing, texts: Sequence[str], *, first: int = 1) -> Sequence
         )
         for number, text in enumerate(texts)
     ]
+
+
+def _fits(text: str, limit: int) -> bool:
+    """Its beginning tells it: a very long text is not counted anew for each of its pieces."""
+    return length(text[: limit + 1]) <= limit
 
 
 def _cut(text: str, limit: int) -> int:

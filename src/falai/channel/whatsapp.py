@@ -47,7 +47,8 @@ class WhatsAppChannel(HttpChannel):
     `media` says what the slugs of `say` steps are; `menu` stands on the button that opens a list, which
     more than three buttons become. `base_url` is that of the Graph API, with its version.
 
-    Raises `ImportError` when the extra `channels` is missing.
+    Raises `ImportError` when the extra `channels` is missing, `ValueError` for a secret that is blank:
+    anybody could sign with it.
     """
 
     window_ms = DAY_MS
@@ -66,6 +67,9 @@ class WhatsAppChannel(HttpChannel):
         base_url: str = "https://graph.facebook.com/v25.0",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
+        for what, secret in (("token", token), ("app_secret", app_secret), ("verify_token", verify_token)):
+            if secret is not None and not secret.strip():
+                raise ValueError(f"{what} is blank: write the secret, or leave it out where nothing is to come in")
         secrets = tuple(secret for secret in (token, app_secret, verify_token) if secret)
         super().__init__(name, secrets=secrets, timeout=timeout, media=media, clock=clock)
         self._number = phone_number_id
