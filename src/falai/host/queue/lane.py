@@ -105,10 +105,10 @@ class QueueLane:
         self.refill()
 
     async def _one(self, job: Job) -> None:
-        place, more = place_of(job), True
-        await self._due(job)
-        begun_ms = self._setup.now_ms()
+        place, more, begun_ms = place_of(job), True, 0
         try:
+            await self._due(job)
+            begun_ms = self._setup.now_ms()
             more = await self._work(place)
             self._patience.well()
         except Exception as error:  # noqa: BLE001  # nothing is lost: the ledger still has what was to be done
@@ -133,8 +133,7 @@ class QueueLane:
         ids = {"job": job.id, "worker": self._worker.id, "priority": job.priority}
         try:
             ended = job_ended(self._what, place_of(job), **ids, more=more, begun_ms=begun_ms)
-            if await self._setup.ledger.run(ended):
-                await self._worker.finish(job)
+            await self._setup.ledger.run(ended)
         except Exception as error:  # noqa: BLE001  # it is done: only the database does not know
             tell_trouble("end a job", error)
             return False

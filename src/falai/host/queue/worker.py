@@ -35,7 +35,7 @@ _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Worker:
-    """Takes jobs of the queues, by `take` and `finish`, while `live` runs.
+    """Takes jobs of the queues while `live` runs.
 
     `came` is called when a job came into a queue. `set_aside` is given a job that was with a worker each of the
     `_KILLS` times when that died; it takes what the job is about out of the way.
@@ -72,17 +72,22 @@ class Worker:
             open=False,
         )
         await self._pool.open()
-        app = App(connector=PsycopgConnector())
-        await app.connector.open_async(self._pool)
-        self._jobs = app.job_manager
-        self.id = await self._jobs.register_worker()
+        try:
+            app = App(connector=PsycopgConnector())
+            await app.connector.open_async(self._pool)
+            self._jobs = app.job_manager
+            self.id = await self._jobs.register_worker()
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """What it still has is others' at once."""
-        try:
-            await self._manager.unregister_worker(self.id)
-        except Exception as error:  # noqa: BLE001  # then it is dead to the others in a few seconds
-            tell_trouble("say that it ends", error)
+        if self.id:
+            try:
+                await self._manager.unregister_worker(self.id)
+            except Exception as error:  # noqa: BLE001  # then it is dead to the others in a few seconds
+                tell_trouble("say that it ends", error)
         if self._pool is not None:
             await self._pool.close()
 
@@ -101,12 +106,6 @@ class Worker:
             if await self._is_forgotten(error):
                 return None
             raise
-
-    async def finish(self, job: Job) -> None:
-        """It is done, and gone."""
-        from procrastinate.jobs import Status
-
-        await self._manager.finish_job(job, status=Status.SUCCEEDED, delete_job=True)
 
     # --- living -----------------------------------------------------------------------------------
 
@@ -154,11 +153,12 @@ class Worker:
 
     async def _free(self, what: What, job: Job) -> None:
         from procrastinate.exceptions import ConnectorException
+        from procrastinate.jobs import Status
 
         try:
             if job.attempts + 1 >= _KILLS:
                 await self._set_aside(what, job)
-                await self.finish(job)
+                await self._manager.finish_job(job, status=Status.SUCCEEDED, delete_job=True)
             else:
                 await self._manager.retry_job(job, retry_at=_LONG_AGO)
         except ConnectorException:  # it was finished meanwhile: its worker was slow, not dead
