@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli.program import AGENTS, command
+from cli.program import AGENTS, PATIENCE, command
 from cli.running import environment, lines_of, run_once, running
 
 TICK = AGENTS / "timers.py"
@@ -232,6 +232,19 @@ def test_a_store_that_cannot_be_opened_is_said_in_words(tmp_path: Path, store: s
     assert done.returncode == 1
     assert f"Error: {store} cannot be opened: " in done.stderr
     assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_output_is_said_in_words(tmp_path: Path) -> None:
+    """There is nowhere to answer."""
+    closed = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "falai.cli", "run", str(TICK), "--once"]
+    done = subprocess.run(
+        closed,
+        input="", stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False, cwd=tmp_path,
+        env=environment(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Error: standard output is closed" in done.stderr
     assert "Traceback" not in done.stderr
 
 

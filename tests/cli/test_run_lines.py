@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,24 @@ async def test_refused_lines_are_kept_aside(tmp_path: Path) -> None:
     await feed_from_folder(tmp_path, _Taken().take, once=True)
     assert [file.name for file in tmp_path.iterdir()] == ["refused"]
     assert (tmp_path / "refused" / "1.jsonl").read_bytes() == b"bad 1\nbad 2\n"
+
+
+async def test_refused_lines_of_an_earlier_file_stay(tmp_path: Path) -> None:
+    """Whoever writes under the same name each time loses none."""
+    for line in (b"bad 1\n", b"bad 2\n"):
+        (tmp_path / "in.jsonl").write_bytes(line)
+        await feed_from_folder(tmp_path, _Taken().take, once=True)
+    assert (tmp_path / "refused" / "in.jsonl").read_bytes() == b"bad 1\nbad 2\n"
+
+
+async def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
+    """A folder, or a pipe into which nobody writes, holds nobody up."""
+    (tmp_path / "folder.jsonl").mkdir()
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "z.jsonl").write_bytes(b"a\n")
+    taken = _Taken()
+    await feed_from_folder(tmp_path, taken.take, once=True)
+    assert taken.lines == [b"a\n"]
 
 
 async def test_a_file_that_was_broken_off_is_taken_again(tmp_path: Path) -> None:

@@ -36,6 +36,17 @@ def test_lines_of_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
+def test_nobody_writes_a_line_by_an_id(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    """Ids come from outside: what would begin a line, or move the cursor of a terminal, is shown as text."""
+    with logging_to_stderr("info", form, ("two\nlines",)):
+        LOG.info("it says two\nlines", extra={"session": "s\n2026-11-30 INFO forged \x1b[2J"})
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "s\\n2026-11-30 INFO forged" in said
+    assert "\x1b" not in said
+    assert "lines" not in said
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_no_secret_is_on_a_line(capsys: pytest.CaptureFixture[str], form: str) -> None:
     """Not in the words, not in what stands beside them, not in a traceback, nor quoted."""
     secrets = ["s3cr3t", 'with "quotes" \\', "longer s3cr3t"]

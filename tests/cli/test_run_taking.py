@@ -40,9 +40,10 @@ async def test_a_line_is_tried_until_it_is_kept(tmp_path: Path) -> None:
 
 
 async def test_a_line_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    """Whatever is in it."""
+    """Whatever is in it; its end does not count."""
     agent: Agent[None] = Agent(name="Ana", model="lexical", idle="silent")
     async with Host(agent, tmp_path / "falai.db") as host:
+        assert await Taker(host, ()).take(MESSAGE.strip().ljust(LONGEST) + b"\n") is None
         why = await Taker(host, ()).take(b" " * (LONGEST + 1))
     assert why == f"it is longer than {LONGEST} bytes"
 

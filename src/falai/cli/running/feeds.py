@@ -24,7 +24,7 @@ Take = Callable[[bytes], Awaitable[str | None]]
 _LOG: Final = logging.getLogger("falai.cli")
 
 LONGEST: Final = 1_000_000
-"""So many bytes may a line have; of a longer one the rest is read away."""
+"""So many bytes may a line have, without its end; of a longer one the rest is read away."""
 _AHEAD: Final = 10
 _LOOK_S: Final = 0.2
 
@@ -40,7 +40,7 @@ async def feed_from_folder(folder: Path, take: Take, *, once: bool) -> None:
     """Takes the lines of each `*.jsonl` file, in the order of their names, and removes the file.
 
     A file is written under another name and renamed when it is whole. Lines that were refused are
-    left in `refused/` under the file's name. With `once` it ends when no file is left, else never.
+    added to the file of that name in `refused/`. With `once` it ends when no file is left, else never.
     """
     while True:
         for file in _waiting(folder):
@@ -64,7 +64,7 @@ async def _take_file(file: Path, take: Take) -> None:
 
 
 def _waiting(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.jsonl"))
+    return sorted(file for file in folder.glob("*.jsonl") if file.is_file())  # to open a pipe may take for ever
 
 
 def _put_away(file: Path, refused: bytes) -> None:
@@ -72,7 +72,8 @@ def _put_away(file: Path, refused: bytes) -> None:
     if refused:
         place = file.parent / "refused"
         place.mkdir(exist_ok=True)
-        (place / file.name).write_bytes(refused)
+        with (place / file.name).open("ab") as kept:  # of an earlier file of that name too
+            kept.write(refused)
     file.unlink(missing_ok=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ __all__ = ["logging_to_stderr"]
 
 _PLAIN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record of `logging` has; the rest is ours."""
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @contextmanager
@@ -58,14 +60,21 @@ class _Form(logging.Formatter):
     def _text(self, record: logging.LogRecord, more: dict[str, Any]) -> str:
         action = more.pop("action", record.name)
         where = "".join(f" {key}={value}" for key, value in more.items())
-        trace = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
-        return f"{_at(record)} {record.levelname} {action}{where}: {record.getMessage()}{trace}"
+        lines = [f"{_at(record)} {record.levelname} {action}{where}: {record.getMessage()}"]
+        if record.exc_info:
+            lines += self.formatException(record.exc_info).split("\n")
+        return "\n".join(map(_one_line, lines))
 
 
 def _at(record: logging.LogRecord) -> str:
     return iso(int(record.created * 1000))
 
 
+def _one_line(text: str) -> str:
+    """Without what would begin a line or move a cursor: an id that a stranger chose writes no line of its own."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def _forms(secret: str) -> tuple[str, ...]:
-    """The secret as it is, and as it stands in a text of JSON or of Python."""
-    return (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1]) if secret else ()
+    """The secret as it is, and as it stands in a text of JSON, of Python or of a line."""
+    return (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], _one_line(secret)) if secret else ()

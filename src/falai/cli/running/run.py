@@ -94,9 +94,17 @@ def run_host(options: RunOptions) -> int:
     """
     config, loaded = configured(options)
     secrets = (*config.secrets, *secrets_of(config.store))
-    stdout = os.dup(sys.stdout.fileno())
+    stdout = _own_stdout()
     with logging_to_stderr(config.log_level, config.log_format, secrets), redirect_stdout(sys.stderr):
         return asyncio.run(_run(config, loaded, stdout, once=options.once))
+
+
+def _own_stdout() -> int:
+    """A descriptor of its own, since the author's code may print. Raises `RunError` when there is none."""
+    try:
+        return os.dup(sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError) as error:  # AttributeError: Python has None for a closed one
+        raise RunError("standard output is closed: lead it to a program, a file or /dev/null") from error
 
 
 async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> int:

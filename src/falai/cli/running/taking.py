@@ -93,6 +93,6 @@ class Taker:
 
 
 def _read(read: bytes) -> Request:
-    if len(read) > LONGEST:
+    if len(read.removesuffix(b"\n")) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST} bytes")
     return read_request(read)
