@@ -104,9 +104,9 @@ class Queued:
         await self._ledger.run(find_lost(self._setup.name))
         await self._ledger.run(forget_old())
 
-    def _came(self) -> None:
-        self.turns.refill()
-        self.deliveries.refill()
+    def _came(self, what: What) -> None:
+        lane = self.turns if what == "turn" else self.deliveries
+        lane.refill()
 
     # --- other processes --------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 class Worker:
     """Takes jobs of the queues while `live` runs.
 
-    `came` is called when a job came into a queue. `set_aside` is given a job that was with a worker each of the
+    `came` is called when a job came into that queue. `set_aside` is given a job that was with a worker each of the
     `_KILLS` times when that died; it takes what the job is about out of the way.
     """
 
@@ -46,7 +46,7 @@ class Worker:
         url: str,
         queues: Mapping[What, str],
         *,
-        came: Callable[[], None],
+        came: Callable[[What], None],
         set_aside: Callable[[What, Job], Awaitable[None]],
     ) -> None:
         self._url = url
@@ -100,7 +100,7 @@ class Worker:
         try:
             return await self._manager.fetch_job(queues=[self._queues[what]], worker_id=self.id)
         except UniqueViolation:  # two jobs of a lock, of which another worker took the one at the same moment
-            self._came()
+            self._came(what)
             return None
         except ConnectorException as error:
             if await self._is_forgotten(error):
@@ -130,7 +130,9 @@ class Worker:
 
     async def _listen(self) -> None:
         async def heard(*, channel: str, notification: object) -> None:  # noqa: ARG001  # the engine's form
-            self._came()
+            for what, queue in self._queues.items():
+                if channel.endswith(queue):
+                    self._came(what)
 
         while True:
             try:
@@ -163,7 +165,7 @@ class Worker:
                 await self._manager.retry_job(job, retry_at=_LONG_AGO)
         except ConnectorException:  # it was finished meanwhile: its worker was slow, not dead
             return
-        self._came()
+        self._came(what)
 
     async def _is_forgotten(self, error: Exception) -> bool:
         """A process that slept for a day is no worker any more, and becomes one again."""
