@@ -25,6 +25,7 @@ CREATE TABLE falai_starts (
     PRIMARY KEY (tenant, agent, campaign, session)
 ) {clustered};
 CREATE INDEX falai_starts_session ON falai_starts (tenant, agent, session);
+CREATE INDEX falai_starts_customer ON falai_starts (tenant, agent, customer) WHERE customer IS NOT NULL;
 CREATE INDEX falai_starts_due ON falai_starts (agent, due_at);
 
 -- The token bucket of a channel's number, in microseconds: when it is full again, and the last place in each line.
