@@ -26,6 +26,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._cut_on: tuple[bytes, Side] | None = None
         self._listener: socket.socket | None = None
+        self._frozen = False
         self.open()
         user, at, _ = parts.netloc.rpartition("@")
         self.url = parts._replace(netloc=f"{user}{at}127.0.0.1:{self._port}").geturl()
@@ -57,6 +58,15 @@ class Proxy:
                     line.shutdown(socket.SHUT_RDWR)
                 line.close()
             self._lines = []
+
+    def freeze(self) -> None:
+        """From now on what is sent is lost, either way, and nobody is told: a network that drops packets."""
+        self._frozen = True
+
+    def thaw(self) -> None:
+        """The network is there again; connections that lost something are reset."""
+        self._frozen = False
+        self.cut()
 
     def cut_on(self, text: bytes, side: Side = "before") -> None:
         """Cuts once, when a client sends these bytes in one piece.
@@ -91,7 +101,8 @@ class Proxy:
                     self.cut()
                     return
                 lost.set()
-            server.sendall(data)
+            if not self._frozen:
+                server.sendall(data)
 
     def _down(self, server: socket.socket, client: socket.socket, lost: threading.Event) -> None:
         """What the server answers."""
@@ -99,7 +110,8 @@ class Proxy:
             if lost.is_set():
                 self.cut()
                 return
-            client.sendall(data)
+            if not self._frozen:
+                client.sendall(data)
 
     def _start(self, target: object, *args: object) -> None:
         threading.Thread(target=self._quietly, args=(target, *args), daemon=True).start()

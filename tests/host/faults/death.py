@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 from falai.host import Host
 from falai.host.ledger.port import Ledger, Work
+from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.sqlite import SQLiteLedger
 from host.faults.loop import JumpingLoop
 
-__all__ = ["Death", "InlineLedger", "Killed", "MortalHost", "MortalLedger", "Rewrite"]
+__all__ = ["Death", "InlineLedger", "Killed", "MortalHost", "MortalLedger", "MortalPostgres", "Rewrite"]
 
 T = TypeVar("T")
 Rewrite = Callable[[Work[Any]], Work[Any]]
@@ -47,6 +48,10 @@ class Death:
         if self._left <= 0:
             self.where = where
             self._die()
+
+    def spare(self) -> None:
+        """It does not come any more."""
+        self._left = None
 
     def _die(self) -> None:
         if self._real:
@@ -98,9 +103,8 @@ class MortalLedger:
 
     async def run(self, work: Work[T]) -> T:
         self._death.point("before a transaction", within=True)
-        mortal = self._mortal(self._rewrite(work) if self._rewrite else work)
         with _busy():
-            value: T = await self._inner.run(mortal)
+            value: T = await self._inner.run(mortal(self._rewrite(work) if self._rewrite else work, self._death))
         self._death.point("after a transaction", within=True)
         return value
 
@@ -108,22 +112,38 @@ class MortalLedger:
         with _busy():
             await self._inner.close()
 
-    def _mortal(self, work: Work[T]) -> Work[T]:
-        """The same work, one statement after the other."""
-        try:
-            step = next(work)
-            while True:
-                found = list[Any]()
-                for statement in step:
-                    self._death.point(statement.sql.split(None, 1)[0], within=True)
-                    rows: list[Any] = list((yield (statement,)))
-                    found += rows
-                self._death.point("before the commit", within=True)
-                step = work.send(found)
-        except StopIteration as end:
-            self._death.point("before the commit", within=True)
-            value: T = end.value
-            return value
+
+class MortalPostgres(PostgresLedger):
+    """The same in PostgreSQL, whose hosts ask for its own kind of ledger."""
+
+    def __init__(self, url: str, death: Death, rewrite: Rewrite | None = None) -> None:
+        super().__init__(url, connections=2)
+        self._death = death
+        self._rewrite = rewrite
+
+    async def run(self, work: Work[T]) -> T:
+        self._death.point("before a transaction", within=True)
+        value = await super().run(mortal(self._rewrite(work) if self._rewrite else work, self._death))
+        self._death.point("after a transaction", within=True)
+        return value
+
+
+def mortal(work: Work[T], death: Death) -> Work[T]:
+    """The same work, one statement after the other."""
+    try:
+        step = next(work)
+        while True:
+            found = list[Any]()
+            for statement in step:
+                death.point(statement.sql.split(None, 1)[0], within=True)
+                rows: list[Any] = list((yield (statement,)))
+                found += rows
+            death.point("before the commit", within=True)
+            step = work.send(found)
+    except StopIteration as end:
+        death.point("before the commit", within=True)
+        value: T = end.value
+        return value
 
 
 def _busy() -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from falai.host.ledger.port import Row, Statement, Work
 from host.faults.death import Rewrite
 
-__all__ = ["PLANTS"]
+__all__ = ["PLANTS", "left_out"]
 
 Rows = Sequence[Row]
 Plant = Callable[[Statement], Statement | Rows]
@@ -52,7 +52,7 @@ def _words(before: str, after: str, *, within: str) -> Rewrite:
     return _planted(plant)
 
 
-def _left_out(within: str, rows: Rows = ()) -> Rewrite:
+def left_out(within: str, rows: Rows = ()) -> Rewrite:
     """No statements that have `within`; the work is told that they gave these rows."""
     return _planted(lambda statement: rows if within in statement.sql else statement)
 
@@ -97,16 +97,16 @@ PLANTS: Final[Mapping[str, Callable[[], Rewrite]]] = {
     "a failure takes the input out of the way": lambda: _words(
         "SET attempts = attempts + 1", "SET state = 'done', lead = key", within="UPDATE falai_inbox"
     ),
-    "no journal": lambda: _left_out("INSERT INTO falai_journal", [("understand",)]),
+    "no journal": lambda: left_out("INSERT INTO falai_journal", [("understand",)]),
     "the gate is not judged at the commit": lambda: _words("epoch = ?", "? >= 0", within="UPDATE falai_sessions"),
-    "a person takes over, and what was said still goes out": lambda: _left_out("'withheld'"),
-    "what was withheld stays in the transcript": lambda: _left_out("SET unsent = 1"),
+    "a person takes over, and what was said still goes out": lambda: left_out("'withheld'"),
+    "what was withheld stays in the transcript": lambda: left_out("SET unsent = 1"),
     "the newest message first": lambda: _words("ORDER BY revision, position", "ORDER BY revision DESC, position DESC", within="falai_outbox"),
-    "what was sent is forgotten": lambda: _left_out("SET state = 'sent'", [("x",)]),
+    "what was sent is forgotten": lambda: left_out("SET state = 'sent'", [("x",)]),
     "what failed to be sent is dropped": lambda: _words(
         "SET attempts = attempts + 1", "SET state = 'sent'", within="UPDATE falai_outbox"
     ),
-    "a due timer is only deleted": lambda: _left_out("'wake'"),
-    "timers are not set": lambda: _left_out("INSERT INTO falai_wakes"),
-    "claims are not shared": lambda: _left_out("INSERT INTO falai_claims", [("x",)]),
+    "a due timer is only deleted": lambda: left_out("'wake'"),
+    "timers are not set": lambda: left_out("INSERT INTO falai_wakes"),
+    "claims are not shared": lambda: left_out("INSERT INTO falai_claims", [("x",)]),
 }  # fmt: skip
