@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 
 from channel.loopback import Answer, Fault
 from channel.made import FEW, KINDS, Made, made, message
-from falai.channel import Attachment, Button, ChannelError, Outgoing, Sent, TelegramChannel, Template, WhatsAppChannel
+from falai.channel import (
+    Attachment,
+    Button,
+    ChannelError,
+    Outgoing,
+    Sent,
+    TelegramChannel,
+    Template,
+    WebhookChannel,
+    WhatsAppChannel,
+)
 from falai.session.dates import from_ms
 
 
@@ -210,11 +220,23 @@ async def test_no_secret_is_told(
     assert [secret for secret in ready.secrets if any(secret in each for each in told)] == []
 
 
+@pytest.mark.parametrize("url", ["", "nowhere", "ftp://example.com", "https://", "http://[::1"])
+def test_an_address_that_is_none_makes_no_channel(url: str) -> None:
+    """It is told when the program starts, and not by every message."""
+    for make in (
+        lambda: TelegramChannel("1:token", base_url=url),
+        lambda: WhatsAppChannel("1", "token", base_url=url),
+        lambda: WebhookChannel(url, "secret"),
+    ):
+        with pytest.raises(ValueError, match=r"begins with https|Invalid IPv6"):
+            make()
+
+
 async def test_an_address_that_is_none_is_no_matter_of_time() -> None:
     """A misspelt one is told at once, as is a token with a line break, and not tried again and again."""
     with made("whatsapp") as ready:
         broken = WhatsAppChannel("1", "first-line\nsecond-line", base_url=ready.vendor.url)
-        for channel in (TelegramChannel("1:token", base_url="nowhere"), broken):
+        for channel in (TelegramChannel("1:token", base_url="http://h:port"), broken):
             async with channel:
                 with pytest.raises(ChannelError, match="could not be made") as caught:
                     await channel.send(Outgoing("s", "1", "Hi", "k"))

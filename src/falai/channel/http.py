@@ -14,6 +14,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -25,7 +26,7 @@ from falai.session.jsontext import parse_json, quoted
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
-__all__ = ["DAY_MS", "UNSURE", "HttpChannel", "Reply", "is_empty"]
+__all__ = ["DAY_MS", "UNSURE", "HttpChannel", "Reply", "check_url", "is_empty"]
 
 UNSURE: Final = frozenset({408, 500, 502, 504})
 """Statuses of a server, or of one before it, that may have taken the message."""
@@ -206,6 +207,13 @@ class HttpChannel(Channel):
                 logging.getLogger(name).addFilter(_is_not_ours)
             self._client = AsyncClient(timeout=self._timeout, follow_redirects=False)
         return self._client
+
+
+def check_url(what: str, url: str) -> None:
+    """Raises `ValueError` for what is no address, in words that do not show it: it may hold a password."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{what} begins with https:// or http:// and names a host")
 
 
 def is_empty(out: Outgoing) -> bool:

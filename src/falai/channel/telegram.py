@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from falai.channel.http import DAY_MS, UNSURE, HttpChannel, Reply, is_empty
+from falai.channel.http import DAY_MS, UNSURE, HttpChannel, Reply, check_url, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -38,7 +38,8 @@ class TelegramChannel(HttpChannel):
     chosen by the host and comes back with every update; without it, nothing is taken in. `media` says
     what the slugs of `say` steps are. A message with a template goes out as its text.
 
-    Raises `ImportError` when the extra `channels` is missing, `ValueError` for another `webhook_secret`.
+    Raises `ImportError` when the extra `channels` is missing, `ValueError` for another `webhook_secret`, a
+    blank `token` or a `base_url` that is none.
     """
 
     def __init__(
@@ -52,9 +53,12 @@ class TelegramChannel(HttpChannel):
         base_url: str = "https://api.telegram.org",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
+        if not token.strip():
+            raise ValueError("token is blank: write what BotFather gave")
         if webhook_secret is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,256}", webhook_secret):
             raise ValueError("webhook_secret has 1 to 256 letters, digits, _ and -; this one has something else")
         secrets = tuple(secret for secret in (token, webhook_secret) if secret)
+        check_url("base_url", base_url)
         super().__init__(name, secrets=secrets, timeout=timeout, media=media, clock=clock)
         self._webhook_secret = webhook_secret
         self._base_url = base_url.rstrip("/")

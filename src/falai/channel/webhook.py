@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from falai.channel.http import UNSURE, HttpChannel, Reply, is_empty
+from falai.channel.http import UNSURE, HttpChannel, Reply, check_url, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -75,7 +75,7 @@ class WebhookChannel(HttpChannel):
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         secrets = (secret,) if isinstance(secret, str) else tuple(secret)
-        _check_url(url)
+        check_url("the url of a webhook", url)
         hidden = (*secrets, *(value for value in (urlsplit(url).password, urlsplit(url).query) if value))
         super().__init__(name, secrets=hidden, timeout=timeout, media=media, clock=clock)
         self._url = url
@@ -151,13 +151,6 @@ class WebhookChannel(HttpChannel):
             maybe_delivered=reply.status in UNSURE,
             code=reply.status,
         )
-
-
-def _check_url(url: str) -> None:
-    # The words do not show the address: it may hold a password.
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("the url of a webhook begins with https:// or http:// and names a host")
 
 
 def _key(secret: str) -> bytes:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from falai.channel.http import DAY_MS, UNSURE, HttpChannel, Reply, is_empty
+from falai.channel.http import DAY_MS, UNSURE, HttpChannel, Reply, check_url, is_empty
 from falai.channel.port import (
     Attachment,
     BadPayloadError,
@@ -47,8 +47,8 @@ class WhatsAppChannel(HttpChannel):
     `media` says what the slugs of `say` steps are; `menu` stands on the button that opens a list, which
     more than three buttons become. `base_url` is that of the Graph API, with its version.
 
-    Raises `ImportError` when the extra `channels` is missing, `ValueError` for a secret that is blank:
-    anybody could sign with it.
+    Raises `ImportError` when the extra `channels` is missing, `ValueError` for a secret that is blank
+    (anybody could sign with it) and for a `base_url` that is none.
     """
 
     window_ms = DAY_MS
@@ -71,6 +71,7 @@ class WhatsAppChannel(HttpChannel):
             if secret is not None and not secret.strip():
                 raise ValueError(f"{what} is blank: write the secret, or leave it out where nothing is to come in")
         secrets = tuple(secret for secret in (token, app_secret, verify_token) if secret)
+        check_url("base_url", base_url)
         super().__init__(name, secrets=secrets, timeout=timeout, media=media, clock=clock)
         self._number = phone_number_id
         self._headers = {"authorization": f"Bearer {token}"}

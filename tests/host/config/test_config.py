@@ -41,6 +41,12 @@ def _problems(read: Read, *given: object) -> dict[str, str]:
     return {problem.where.rpartition("falai.toml: ")[2]: problem.what for problem in raised.value.problems}
 
 
+def test_a_mark_at_the_beginning_is_no_mistake(tmp_path: Path) -> None:
+    """Some editors write the byte order mark in front of what is UTF-8."""
+    (tmp_path / "falai.toml").write_bytes(b'\xef\xbb\xbfagent = "a.py"')
+    assert read_config(tmp_path / "falai.toml", environment={}).agent == "a.py"
+
+
 def test_what_is_not_written_has_a_default(read: Read) -> None:
     """An agent is enough, from anywhere."""
     only_agent = Config(agent="desk.py")
@@ -215,9 +221,13 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     """One problem, beside those of the variables: no file, no UTF-8, no TOML."""
     (tmp_path / "latin.toml").write_bytes(b'agent = "caf\xe9"')
     (tmp_path / "no.toml").write_text("agent = \nb")
+    (tmp_path / "deep.toml").write_text(f"agent = {'[' * 5000}")
+    (tmp_path / "long.toml").write_text(f"agent = {'9' * 5000}")
     for name, words in [
         ("gone.toml", "it cannot be read: No such file or directory"),
         ("latin.toml", "byte 12 is not UTF-8: a TOML file is"),
+        ("deep.toml", "it is no TOML: maximum recursion depth"),
+        ("long.toml", "it is no TOML: Exceeds the limit"),
         ("no.toml", "it is no TOML: Invalid value (at line 1, column 9)"),
     ]:
         with pytest.raises(ConfigError) as raised:
@@ -256,13 +266,15 @@ def test_a_channel_is_made(read: Read) -> None:
         (AGENT + HOOK + 'secret = { env = "HOOK" }', {"HOOK": "s3cr3t"}),
         (AGENT + HOOK + 'secret = { file = "hook.txt" }', {}),
         (AGENT + HOOK, {"FALAI_CHANNELS__HOOK__SECRET": "s3cr3t"}),
+        (AGENT + HOOK + 'secret = { env = "HOOK" }', {"HOOK": "s3cr3t\n"}),
+        (AGENT + HOOK, {"FALAI_CHANNELS__HOOK__SECRET": " s3cr3t\n"}),
         (AGENT + HOOK + 'secret = { file = "gone" }', {"FALAI_CHANNELS__HOOK__SECRET": "s3cr3t"}),
     ],
 )
 def test_a_secret_comes_from_a_variable_or_a_file(
     read: Read, tmp_path: Path, toml: str, variables: dict[str, str]
 ) -> None:
-    """A file is looked for beside the configuration; the space around what it holds does not count."""
+    """A file is looked for beside the configuration; the space around a secret does not count."""
     (tmp_path / "hook.txt").write_text("s3cr3t\n")
     assert read(toml, variables).secrets == ("s3cr3t",)
 
@@ -275,7 +287,9 @@ def test_a_secret_comes_from_a_variable_or_a_file(
         ('["s3cr3t"]', "secret", "a secret does not stand here"),
         ('{ env = "NOT_SET" }', "secret", "the environment variable NOT_SET is not set"),
         ('{ env = "EMPTY" }', "secret", "the environment variable EMPTY is not set"),
+        ('{ env = "BLANK" }', "secret", "the environment variable BLANK is not set"),
         ('{ file = "gone.txt" }', "secret", "the file gone.txt cannot be read: No such file"),
+        ('{ file = "a\\u0000b" }', "secret", "the file a\0b cannot be read: embedded null byte"),
         ('{ file = "empty.txt" }', "secret", "the file empty.txt is empty"),
         ('{ env = "HOOK", file = "x" }', "secret", "write one of { env"),
         ("{}", "secret", "write one of { env"),
@@ -285,7 +299,7 @@ def test_a_secret_comes_from_a_variable_or_a_file(
 def test_a_secret_that_is_not_there(read: Read, tmp_path: Path, secret: str, place: str, words: str) -> None:
     """It is said where it is missing, and nothing that may be one is shown."""
     (tmp_path / "empty.txt").write_text(" \n")
-    problems = _problems(read, AGENT + HOOK + f"secret = {secret}", {"HOOK": "h1dden", "EMPTY": ""})
+    problems = _problems(read, AGENT + HOOK + f"secret = {secret}", {"HOOK": "h1dden", "EMPTY": "", "BLANK": " \n"})
     assert problems[f"channels.hook.{place}"].startswith(words)
     assert "s3cr3t" not in str(problems)
     assert "h1dden" not in str(problems)

@@ -39,12 +39,12 @@ Tree = dict[str, "Tree | Leaf"]
 def file_tree(path: Path, problems: list[ConfigProblem]) -> Tree:
     """What a TOML file says; nothing when it cannot be read, which is then a problem."""
     try:
-        return _tree(tomllib.loads(path.read_text(encoding="utf-8")), f"{path}: ")
+        return _tree(tomllib.loads(path.read_text(encoding="utf-8-sig")), f"{path}: ")
     except OSError as error:
         problems.append(ConfigProblem(str(path), f"it cannot be read: {error.strerror or error}"))
     except UnicodeDecodeError as error:
         problems.append(ConfigProblem(str(path), f"byte {error.start} is not UTF-8: a TOML file is"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number, or a depth, that Python does not take
         problems.append(ConfigProblem(str(path), f"it is no TOML: {error}"))
     return {}
 

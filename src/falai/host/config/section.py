@@ -99,13 +99,13 @@ class Section:
         self._asked.add(name)
         if found is None:
             return None
-        if found.is_private and not found.value:
-            self.problem(name, "it is empty: set it to the secret")
-            return None
         if not found.is_private:
             self.problem(name, 'a secret does not stand here: write { env = "A_VARIABLE" } or { file = "a/file" }')
             return None
-        return Secret(found.value)
+        if not found.value.strip():
+            self.problem(name, "it is empty: set it to the secret")
+            return None
+        return Secret(found.value.strip())
 
     def raw(self, name: str) -> Any:
         """A value as it is written, a table without the places of what is in it; `None` when nothing is.
@@ -162,7 +162,7 @@ class Section:
         if (variable is None) == (file is None):
             self.problem(name, 'write one of { env = "A_VARIABLE" } and { file = "a/file" }')
             return None
-        text = self._environment(variable) if variable is not None else self._file(name, file or "")
+        text = (self._environment(variable) or "").strip() if variable is not None else self._file(name, file or "")
         if variable is not None and not text:
             self.problem(name, f"the environment variable {variable} is not set")
         return Secret(text) if text else None
@@ -170,9 +170,9 @@ class Section:
     def _file(self, name: str, file: str) -> str | None:
         try:
             text = (self._folder / file).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = (error.strerror if isinstance(error, OSError) else None) or "it is not UTF-8"
-            self.problem(name, f"the file {file} cannot be read: {why}")
+        except (OSError, ValueError) as error:  # ValueError: no UTF-8, or no name of a file
+            why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+            self.problem(name, f"the file {file} cannot be read: {getattr(error, 'strerror', None) or why}")
             return None
         if not text:
             self.problem(name, f"the file {file} is empty")
