@@ -1,7 +1,7 @@
 """The `falai` command: talk to an agent, play scenarios, work on flows, look after stores.
 
 `command.py`, and `flow_commands.py` and its neighbours, say which commands there are and what each
-takes; the work is done in `chat/`, `running/`, `flows/`, `sessions/`, `migrating/` and
+takes; the work is done in `chat/`, `running/`, `hosted/`, `flows/`, `sessions/`, `migrating/` and
 `scenarios.py`, imported when a command runs. Nothing imports this room. It needs the extra `cli`; `main` says so where it is
 missing.
 """

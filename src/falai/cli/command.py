@@ -20,6 +20,7 @@ Examples:
   falai chat desk.py               talk to the agent of a file
   falai test tests/scenarios       play conversations that are written down
   falai run desk.py                run it for real: durable, with timers
+  falai queue status falai.db      see what waits, and what was set aside
   falai check flows/               say what is wrong or odd in flows
   falai graph desk.py              draw its flows
 """

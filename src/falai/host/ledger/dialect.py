@@ -16,6 +16,7 @@ SQLITE: Final = {
     "{larger}": "max",
     "{unlocked}": "",
     "{locked}": "",
+    "{has_tables}": "count(*) FROM sqlite_master WHERE name = 'falai_meta'",
 }
 POSTGRES: Final = {
     "{id}": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -24,6 +25,7 @@ POSTGRES: Final = {
     "{larger}": "greatest",
     "{unlocked}": "FOR UPDATE SKIP LOCKED",
     "{locked}": "FOR UPDATE",
+    "{has_tables}": "to_regclass('falai_meta') IS NOT NULL",
 }
 
 

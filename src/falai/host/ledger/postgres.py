@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from falai.host.ledger.dialect import POSTGRES, in_dialect, storable
 from falai.host.ledger.migrating import migrate
@@ -29,13 +29,17 @@ class PostgresLedger:
     """A ledger in the database of `url`, in the schema that the connection's `search_path` names.
 
     Any number of processes may use it. `connections` is how many this one opens at the most. U+0000
-    is removed from texts, since PostgreSQL has no place for it (P-40). `open` raises `SchemaError`
-    when a newer release made the tables.
+    is removed from texts, since PostgreSQL has no place for it (P-40). `open` runs the migrations that
+    come before a deploy, with `upgrade` those for after it too, or none. It raises `SchemaError` when
+    the tables need a newer release.
     """
 
-    def __init__(self, url: str, *, connections: int = 10) -> None:
+    def __init__(
+        self, url: str, *, connections: int = 10, upgrade: Literal["before", "after", "never"] = "before"
+    ) -> None:
         self._url = url
         self._connections = connections
+        self._upgrade = upgrade
         self._native: dict[str, tuple[bytes, bool]] = {}
         self._pool: AsyncConnectionPool[Any] | None = None
 
@@ -49,7 +53,8 @@ class PostgresLedger:
         from psycopg_pool import AsyncConnectionPool
 
         async with await AsyncConnection.connect(self._url, autocommit=True) as connection:  # it says why there is none
-            await self._migrate(connection)
+            if self._upgrade != "never":
+                await self._migrate(connection)
         self._pool = AsyncConnectionPool(
             self._url,
             kwargs={"autocommit": True, "prepare_threshold": 1},
@@ -85,8 +90,7 @@ class PostgresLedger:
         """One process at a time: IF NOT EXISTS looks before it locks."""
         await connection.execute("SELECT pg_advisory_lock(%s)", (_ALONE,))
         try:
-            found = await (await connection.execute("SELECT to_regclass('falai_meta')")).fetchone()
-            await self._transact(connection, migrate(there=bool(found and found[0])))
+            await self._transact(connection, migrate(after=self._upgrade == "after"))
         finally:
             await connection.execute("SELECT pg_advisory_unlock(%s)", (_ALONE,))
 

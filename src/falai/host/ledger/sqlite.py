@@ -76,8 +76,7 @@ class SQLiteLedger:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_OF_WAL}")
         db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-        there = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'falai_meta'").fetchone() is not None
-        self._transact(migrate(there=there))
+        self._transact(migrate(after=True))  # nobody else is on it
 
     def _end(self) -> None:
         if self._db is not None:

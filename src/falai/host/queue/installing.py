@@ -10,27 +10,32 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from falai.host.ledger.migrating import SchemaError
+from falai.host.ledger.migrating import SchemaError, before_deploy, is_after
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-__all__ = ["QueueState", "install", "queue_migrations", "state_of"]
+__all__ = ["QueueState", "engine_names", "install", "queue_migrations", "queue_names", "state_of"]
 
 ALONE: Final = 7_130_002
 """The advisory lock under which this is done."""
 
 _OURS: Final = "queue"
+_NEEDS: Final = "queue_needs"
 _ENGINE: Final = "procrastinate"
 _READ = "SELECT value FROM falai_meta WHERE name = %s"
 _NOTE = "INSERT INTO falai_meta (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
 class QueueState(NamedTuple):
-    """How far a database is: our migrations, and the last one of Procrastinate (None: it was not ours to make)."""
+    """How far a database is: our migrations, and the last one of Procrastinate (None: it was not ours to make).
+
+    A release that knows fewer than `needs` of ours cannot work on it.
+    """
 
     ours: int
     engine: str | None
+    needs: int
 
 
 @cache
@@ -39,37 +44,52 @@ def queue_migrations() -> tuple[str, ...]:
     return tuple(text for _, text in _scripts("falai.host.queue"))
 
 
+@cache
+def queue_names() -> tuple[str, ...]:
+    """The names of their files."""
+    return tuple(name for name, _ in _scripts("falai.host.queue"))
+
+
+@cache
+def engine_names() -> tuple[str, ...]:
+    """The names of Procrastinate's."""
+    return tuple(name for name, _ in _engine_scripts())
+
+
 async def state_of(connection: AsyncConnection[Any]) -> QueueState:
     """What is there. The ledger's tables have to be."""
-    ours, engine = await _value(connection, _OURS), await _value(connection, _ENGINE)
-    return QueueState(int(ours or 0), engine)
+    ours, needs = await _value(connection, _OURS), await _value(connection, _NEEDS)
+    return QueueState(int(ours or 0), await _value(connection, _ENGINE), int(needs or 0))
 
 
-async def install(connection: AsyncConnection[Any]) -> None:
+async def install(connection: AsyncConnection[Any], *, after: bool = False) -> None:
     """Brings the queue up to date, in a database that has the ledger's tables; the connection is in autocommit.
 
-    Raises `SchemaError` when a newer release made it.
+    With `after`, by the migrations for after a deploy too. Raises `SchemaError` when it needs a newer release.
     """
-    known = len(queue_migrations())
-    if (await state_of(connection)) == (known, _engine_scripts()[-1][0]):
-        return
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ALONE,))
-        found = await state_of(connection)
-        if found.ours > known:
-            raise SchemaError(found.ours, known)
-        await _install_engine(connection, found.engine)
-        for number, script in enumerate(queue_migrations()[found.ours :], found.ours + 1):
-            await connection.execute(script.encode())
+        found, names = await state_of(connection), queue_names()
+        if found.needs > len(names):
+            raise SchemaError(found.needs, len(names))
+        await _install_engine(connection, found.engine, after=after)
+        last = len(names) if after or not found.ours else before_deploy(names)
+        for number in range(found.ours + 1, last + 1):
+            await connection.execute(queue_migrations()[number - 1].encode())
             await connection.execute(_NOTE, (_OURS, str(number)))
+            if is_after(names[number - 1]):
+                await connection.execute(_NOTE, (_NEEDS, str(number)))
 
 
-async def _install_engine(connection: AsyncConnection[Any], done: str | None) -> None:
+async def _install_engine(connection: AsyncConnection[Any], done: str | None, *, after: bool) -> None:
     """A new database gets the whole schema, an older one the migrations that it lacks. One that somebody else made stays."""
     from procrastinate.schema import SchemaManager  # an extra
 
     scripts = _engine_scripts()
     if done is not None:
+        scripts = scripts[: len(scripts) if after else before_deploy(engine_names())]
+        if not scripts or done >= scripts[-1][0]:
+            return
         for name, text in scripts:
             if name > done:
                 await connection.execute(text.encode())
