@@ -69,6 +69,13 @@ class Fleet:
         self.workers[name].send_signal(signal.SIGKILL)
         self.workers[name].wait()
 
+    def pause(self, name: str) -> None:
+        """It does nothing until `resume`, as a machine that sleeps."""
+        self.workers[name].send_signal(signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        self.workers[name].send_signal(signal.SIGCONT)
+
     async def stop(self, name: str) -> None:
         """Ends it in good order."""
         self.workers[name].send_signal(signal.SIGTERM)

@@ -57,6 +57,22 @@ async def test_a_killed_worker(fleet: Fleet) -> None:
 
 
 @pytest.mark.faults
+async def test_a_worker_that_was_thought_dead(fleet: Fleet) -> None:
+    """It comes back, and its turn does not count: another one has played it. Nor does it end what is another's."""
+    (first,) = await fleet.start(1, model_ms=500)
+    await fleet.bring("s0", "1", "2")
+    await fleet.until(lambda: len(fleet.lines("begin")) == 1)
+    fleet.pause(first)
+    await fleet.start(1, model_ms=500)
+    await fleet.until(lambda: len(fleet.said("s0")) == 2)
+    fleet.resume(first)
+    await fleet.until(lambda: len(fleet.lines("end")) == 3)
+    await fleet.bring("s0", "3")
+    await fleet.drained()
+    assert fleet.said("s0") == ["re: 1", "re: 2", "re: 3"]
+
+
+@pytest.mark.faults
 async def test_a_worker_that_ends_in_good_order(fleet: Fleet) -> None:
     """It finishes what it can, and gives back the rest at once."""
     (first,) = await fleet.start(1, model_ms=60_000)

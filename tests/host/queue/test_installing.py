@@ -1,0 +1,67 @@
+"""The queue's tables are made by whichever host is first, once; and the time is the database's."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+import psycopg
+import pytest
+from procrastinate.schema import SchemaManager
+
+from falai.host import Host
+from falai.host.ledger.migrating import SchemaError
+from falai.host.queue.clock import DatabaseClock
+from falai.session.dates import from_ms, to_ms
+from host.stage import Wire, echo
+
+
+@pytest.mark.servers
+async def test_many_begin_at_once(url: str) -> None:
+    """On an empty database: one makes the tables, the others wait for them."""
+    wire = Wire()
+    async with AsyncExitStack() as stack:
+        hosts = [Host(echo(), url, channel=wire) for _ in range(4)]
+        await asyncio.gather(*(stack.enter_async_context(host) for host in hosts))
+        await asyncio.gather(*(host.receive(f"s{n}", "hello") for n, host in enumerate(hosts)))
+        await hosts[0].drained()
+    assert wire.texts == ["re: hello"] * 4
+
+
+@pytest.mark.servers
+async def test_a_queue_that_was_there(url: str) -> None:
+    """Whoever uses Procrastinate for jobs of their own in the same schema goes on with it: theirs are left alone."""
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(SchemaManager.get_schema().encode())
+        db.execute("INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES ('mine', 'mine', '{}')")
+        async with Host(echo(), url, channel=Wire()) as host:
+            assert len(await host.ask("s1", "hello")) == 1
+            await host.drained()
+        found = db.execute("SELECT queue_name, status::TEXT FROM procrastinate_jobs").fetchall()
+        assert found == [("mine", "todo")]
+
+
+@pytest.mark.servers
+async def test_a_queue_of_a_newer_release(url: str) -> None:
+    """It is not touched, and the host does not begin."""
+    async with Host(echo(), url):
+        pass
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("UPDATE falai_meta SET value = '999' WHERE name = 'queue'")
+    with pytest.raises(SchemaError, match="999"):
+        async with Host(echo(), url):
+            pass
+
+
+def test_the_clock_is_the_databases() -> None:
+    """Whatever the clock of the machine says; small differences, which an answer's way makes, set nothing."""
+    local = from_ms(1_000_000)
+    clock = DatabaseClock(lambda: local)
+    assert clock() == local
+    clock.set(5_000_000)
+    assert to_ms(clock()) == 5_000_000
+    clock.set(4_999_999)
+    assert to_ms(clock()) == 5_000_000
+    local += timedelta(seconds=1)
+    assert to_ms(clock()) == 5_001_000
