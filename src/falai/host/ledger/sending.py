@@ -34,7 +34,7 @@ _FAILED = """
 _TOLD = """
     UPDATE falai_outbox SET status = ?, error = coalesce(?, error)
     WHERE agent = ? AND channel = ? AND provider_id = ? AND tenant = coalesce(?, tenant)
-        AND (status IS NULL OR status <> 'read')
+        AND (status IS NULL OR (status <> 'read' AND ? <> 'sent'))
     RETURNING tenant, session"""
 _WAS_SENT = """
     UPDATE falai_outbox SET state = 'sent', settled_at = ?, provider_id = ?, status = ?, error = ?
@@ -84,10 +84,10 @@ def receipt(
 ) -> Work[Place | None]:
     """Notes what the vendor tells of a message (of this tenant); gives its place, or None for one that is not known.
 
-    Receipts come late and out of order: after `read` nothing is noted. With the idempotency `key`, a
+    Receipts come late and out of order: after `read` nothing is noted, and `sent` only as the first. With the idempotency `key`, a
     message is found whose sending ended without an answer, and counts as sent from then on.
     """
-    (rows,) = yield (Statement(_TOLD, (status, error, agent, channel, provider_id, tenant)),)
+    (rows,) = yield (Statement(_TOLD, (status, error, agent, channel, provider_id, tenant, status)),)
     if not rows and key is not None:
         found = yield tuple(Statement(sql, (at, provider_id, status, error, agent, key, tenant)) for sql in _BY_KEY)
         rows = found[0] or found[1]
