@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from falai.host.ledger.postgres import PostgresLedger
 from host.ledger.ledgers import ask, dump
 from host.queue.fleet import Fleet
 from host.stage import FLOWS, Echo, Wire, echo
+from servers.proxy import Proxy
 
 pytestmark = pytest.mark.servers
 
@@ -141,6 +142,23 @@ async def test_what_nobody_asked_for_is_found(url: str) -> None:
         await host.receive("s1", Message("hello", id="m1"))
         await host.drained()
     assert wire.texts == ["re: hello"]
+
+
+@pytest.mark.faults
+async def test_a_job_that_a_worker_never_heard_of(
+    url: str, fleet: Fleet, proxy_to: Callable[[str], Proxy], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection is lost between the database's gift and the worker's thanks: the job is not held for ever."""
+    async with Host(echo(), url):
+        pass
+    await fleet.bring("s1", "hello")
+    wire, behind = Wire(), proxy_to(url)
+    behind.cut_on(b"procrastinate_fetch_job", "after")
+    async with Host(echo(), behind.url, channel=wire):
+        async with asyncio.timeout(30):
+            while wire.texts != ["re: s1/hello"]:
+                await asyncio.sleep(0.05)
+    assert "the host could not take a job" in caplog.text
 
 
 async def test_messages_with_pauses_between_them(url: str) -> None:

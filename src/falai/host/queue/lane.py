@@ -127,6 +127,7 @@ class QueueLane:
         """Until the database knows it; a process that ends leaves it to those who find it dead."""
         while not await self._ended(job, more=more, begun_ms=begun_ms) and not self._stop.is_set():  # noqa: ASYNC110 - see `_ended`
             await asyncio.sleep(_PAUSE_S)
+        self._worker.let_go(job)
 
     async def _ended(self, job: Job, *, more: bool, begun_ms: int) -> bool:
         assert job.id is not None

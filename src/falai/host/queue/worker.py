@@ -60,6 +60,8 @@ class Worker:
         self._set_aside = set_aside
         self._pool: AsyncConnectionPool[Any] | None = None
         self._jobs: JobManager | None = None
+        self._at: set[int] = set()
+        self._strange: set[int] = set()
         self.id = 0
 
     async def open(self) -> None:
@@ -103,7 +105,7 @@ class Worker:
         from procrastinate.exceptions import ConnectorException, UniqueViolation
 
         try:
-            return await self._manager.fetch_job(queues=[self._queues[what]], worker_id=self.id)
+            job = await self._manager.fetch_job(queues=[self._queues[what]], worker_id=self.id)
         except UniqueViolation:  # two jobs of a lock, of which another worker took the one at the same moment
             self._came(what)
             return None
@@ -111,6 +113,14 @@ class Worker:
             if await self._is_forgotten(error):
                 return None
             raise
+        if job is not None and job.id is not None:
+            self._at.add(job.id)
+        return job
+
+    def let_go(self, job: Job) -> None:
+        """Nothing is done for it any more."""
+        if job.id is not None:
+            self._at.discard(job.id)
 
     # --- living -----------------------------------------------------------------------------------
 
@@ -119,6 +129,7 @@ class Worker:
         await asyncio.gather(
             self._each(_HEARTBEAT_S, self._beat, "show that it lives"),
             self._each(_LOOK_S, self._reap, "look for workers that died"),
+            self._each(_LOOK_S, self._give_back, "look for jobs that it does not know of"),
             self._listen(),
         )
 
@@ -157,6 +168,14 @@ class Worker:
                 for job in stalled:
                     await self._free(what, job)
             await self._manager.prune_stalled_workers(_FORGOTTEN_AFTER_S)
+
+    async def _give_back(self) -> None:
+        """Jobs that the database has given to this worker, of which it never heard: the connection was lost just then."""
+        theirs = {job.id: job for job in await self._manager.list_jobs_async(worker_id=self.id, status="doing")}
+        strange = {id for id in theirs if id is not None and id not in self._at}
+        for id in strange & self._strange:  # twice, since one may be on its way
+            await self._manager.retry_job(theirs[id], retry_at=_LONG_AGO)
+        self._strange = strange
 
     async def _free(self, what: What, job: Job) -> None:
         from procrastinate.exceptions import ConnectorException
