@@ -136,6 +136,8 @@ def test_the_headers_say_what_the_body_leaves_out() -> None:
     assert list(_channel().parse(signed(KEY, "w1", NOW, body), body)) == [
         Incoming("c1", "w1", "Hi", from_ms(NOW * 1000))
     ]
+    blank = _body({"address": "c1", "id": " "})  # it would be another one at each delivery
+    assert [item.id for item in _channel().parse({"webhook-id": "w1"}, blank) if isinstance(item, Incoming)] == ["w1"]
 
 
 def test_a_receipt_comes_in() -> None:
@@ -156,6 +158,9 @@ def test_another_type_is_left_out() -> None:
         {},
         {"address": 1},
         {"address": "", "text": "x"},
+        {"address": " ", "text": "x"},
+        {"address": "c" * 257, "text": "x"},
+        {"address": "c", "id": "é" * 129},
         {"address": "c", "at": "today"},
         {"address": "c", "kind": "x"},
     ],

@@ -220,6 +220,20 @@ async def test_what_is_no_input_is_refused(home: Home, input: object, told: str)
         assert await host.look("s1") is None
 
 
+async def test_what_no_index_has_room_for_is_refused(home: Home) -> None:
+    """It would be an error of the database at each try; what is found by its id has 512 bytes at the most."""
+    long = "é" * 257
+    async with hosted(echo(), home) as host:
+        for more in ({"customer": long}, {"channel": long}, {"address": long}, {"tenant": long}):
+            with pytest.raises(ValueError, match=r"has 514 bytes, and may have 512"):
+                await host.receive("s1", Message("hello"), **more)
+        with pytest.raises(ValueError, match="sessionId has 514 bytes"):
+            await host.receive(long, Message("hello"))
+        with pytest.raises(ValueError, match="the key of this message has 522 bytes"):
+            await host.receive("s1", Message("hello", id=long))
+        assert (await host.receive("s" * 512, Message("hello", id="m" * 500), customer="c" * 512)).new
+
+
 async def test_a_message_without_an_id_is_a_new_one(home: Home) -> None:
     """It gets an id of the host's for good: a repetition of its turn makes the same keys."""
     wire = Wire()

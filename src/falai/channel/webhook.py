@@ -33,6 +33,7 @@ from falai.session.dates import from_ms, iso, to_ms
 
 __all__ = ["WebhookChannel"]
 
+_LONGEST: Final = 256  # bytes of what a host finds its rows by
 _STAMP: Final = re.compile("[0-9]{1,11}")
 _LATER: Final = frozenset({408, 409, 425, 429})
 
@@ -129,9 +130,12 @@ class WebhookChannel(HttpChannel):
             raise BadPayloadError(self.name, f"data: {error}") from None
 
     def _incoming(self, message: _Message, headers: Mapping[str, str]) -> Incoming:
-        key = message.id or header(headers, "webhook-id")
-        if not key or not message.address:
+        given = message.id or ""
+        key = given if given.strip() else header(headers, "webhook-id")
+        if not key.strip() or not message.address.strip():
             raise BadPayloadError(self.name, "data: `address` is blank, or there is neither `id` nor webhook-id")
+        if max(len(name.encode(errors="replace")) for name in (key, message.address)) > _LONGEST:
+            raise BadPayloadError(self.name, f"data: `address` or `id` has more than {_LONGEST} bytes")
         stamp = header(headers, "webhook-timestamp")
         at = message.at or (from_ms(int(stamp) * 1000) if _STAMP.fullmatch(stamp) else self._clock())
         said = {name: getattr(message, name) for name in ("attachments", "name", "user", "choice", "reply_to")}

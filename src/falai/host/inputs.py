@@ -15,8 +15,9 @@ from falai.channel.port import Attachment
 from falai.host.ledger.port import Kind
 from falai.session.inputs import Event, Input, Message, Start, Wake
 
-__all__ = ["HumanMessage", "arrival_body", "described", "input_of", "message_text"]
+__all__ = ["HumanMessage", "arrival_body", "check_name", "described", "input_of", "message_text"]
 
+_LONGEST: Final = 512  # bytes; a row of an index has four of them, and in PostgreSQL 2,704 bytes at most
 _ENCODER: Final = msgspec.json.Encoder()
 _TYPES: Final[Mapping[str, type[Any]]] = {"message": Message, "wake": Wake, "event": Event, "start": Start}
 
@@ -27,6 +28,14 @@ class HumanMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     id: str
     by: str | None = None
+
+
+def check_name(name: str, path: str) -> str:
+    """What rows are found by. Raises `ValueError` for one that is too long for the index of some database."""
+    size = len(name.encode())
+    if size > _LONGEST:
+        raise ValueError(f"{path} has {size} bytes, and may have {_LONGEST}: rows are found by it")
+    return name
 
 
 def described(attachment: Attachment) -> str | None:

@@ -11,7 +11,7 @@ import msgspec
 
 from falai.channel.port import Attachment, Incoming, Receipt
 from falai.host.errors import OverloadedError
-from falai.host.inputs import HumanMessage, arrival_body
+from falai.host.inputs import HumanMessage, arrival_body, check_name
 from falai.host.ledger.port import Arrival, Kind, Limits, Place, TakenIn, Work
 from falai.host.ledger.sending import receipt
 from falai.host.ledger.taking import room, take_in
@@ -41,7 +41,7 @@ class Received:
 class Whose:
     """What an input tells of its session; what is `None` leaves the session as it is.
 
-    Raises `ValueError` for what is no text.
+    Raises `ValueError` for what is no text, or too long.
     """
 
     customer: str | None = None
@@ -51,7 +51,7 @@ class Whose:
     def __post_init__(self) -> None:
         for told in fields(self):
             if getattr(self, told.name) is not None:
-                read_text(getattr(self, told.name), told.name)
+                check_name(read_text(getattr(self, told.name), told.name), told.name)
 
 
 class Intake:
@@ -157,7 +157,7 @@ def _attached(attachments: Sequence[Attachment]) -> str:
 
 def _arrival(key: str, kind: Kind, input: Input | HumanMessage, whose: Whose, **more: Any) -> Arrival:
     return Arrival(
-        key,
+        check_name(key, f"the key of this {kind}"),
         kind,
         arrival_body(input),
         customer=whose.customer,

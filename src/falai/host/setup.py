@@ -10,6 +10,7 @@ from typing import Any
 from falai.agent import Agent
 from falai.channel.port import Channel
 from falai.host.callables import Callables
+from falai.host.inputs import check_name
 from falai.host.ledger.port import Ledger, Place
 from falai.host.settings import Settings
 from falai.session.dates import to_ms
@@ -41,12 +42,12 @@ class Setup:
         return to_ms(self.clock())
 
     def whose(self, tenant: str | None) -> str:
-        """The tenant. Raises `ValueError` for one that is blank or no text: it is nobody's, and not the default's."""
-        return read_id(self.tenant if tenant is None else tenant, "tenant")
+        """The tenant. Raises `ValueError` for one that is blank, no text or too long: it is nobody's, and not the default's."""
+        return check_name(read_id(self.tenant if tenant is None else tenant, "tenant"), "tenant")
 
     def place(self, session_id: str, tenant: str | None) -> Place:
-        """Where a session's rows are. Raises `ValueError` for an id that is blank or no text."""
-        return Place(self.whose(tenant), self.name, read_id(session_id, "sessionId"))
+        """Where a session's rows are. Raises `ValueError` for an id that is blank, no text or too long."""
+        return Place(self.whose(tenant), self.name, check_name(read_id(session_id, "sessionId"), "sessionId"))
 
     def channel(self, name: str | None) -> Channel | None:
         """The channel of this name; without a name the only one there is."""
