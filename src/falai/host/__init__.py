@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from falai.host.gating import hand_over
     from falai.host.host import Host
     from falai.host.looking import Look, Status
+    from falai.host.metrics import to_prometheus
     from falai.host.receiving import Received
     from falai.host.settings import Keep, Settings
     from falai.host.shards import Shards
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received", "Recipient",
     "SendingWindow", "SetAsideError", "Settings", "Shards", "Status", "Turning", "Windows", "hand_over",
+    "to_prometheus",
 ]  # fmt: skip
 
 # The files below import their package: names are looked up when they are asked for.
@@ -50,6 +52,7 @@ _HOMES = {
     "Turning": "falai.host.callables",
     "Windows": "falai.host.windows",
     "hand_over": "falai.host.gating",
+    "to_prometheus": "falai.host.metrics",
 }
 
 

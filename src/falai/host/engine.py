@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -23,6 +23,7 @@ from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.ready import places_to_deliver, ready_places
 from falai.host.ledger.sweeping import sweep
 from falai.host.ledger.waking import next_due
+from falai.host.metrics import count_set_aside, count_turn
 from falai.host.receiving import Intake
 from falai.host.setup import Setup
 from falai.host.trouble import tell_trouble
@@ -38,15 +39,17 @@ _SWEEP_EACH_S: Final = 60.0
 
 
 class Engine:
-    """Runs from `start` to `stop`."""
+    """Runs from `start` to `stop`. Without a `dispatching` the ledger says which it is."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(
+        self, setup: Setup, *, dispatching: Callable[[Setup, Doing, Waiters], Dispatching] | None = None
+    ) -> None:
         self._setup = setup
         self.waiters = Waiters()
         limits = Limits(session=setup.settings.session_limit, host=setup.settings.host_limit)
         self.intake = Intake(setup.name, limits)
         doing = Doing(Turns(setup, self).play, Deliveries(setup, self).deliver)
-        self.work = _dispatching(setup, doing, self.waiters)
+        self.work = (dispatching or _dispatching)(setup, doing, self.waiters)
         self._closing: Counter[Place] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -89,6 +92,7 @@ class Engine:
 
     def committed(self, job: Job, done: Done, messages: Sequence[OutMessage]) -> None:
         self.waiters.tell(job, messages)
+        count_turn(self._setup.name, job, done, now_ms=self._setup.now_ms())
         if done.outbox:
             self.work.deliveries.ready(job.place, urgent=True)
         if done.wakes:
@@ -99,6 +103,7 @@ class Engine:
 
     def failed(self, job: Job, why: str) -> None:
         self.waiters.refuse(job, why)
+        count_set_aside(self._setup.name, job)
 
     def due(self, what: What, at_ms: int) -> None:
         self.work.due(what, at_ms)
