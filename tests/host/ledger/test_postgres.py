@@ -13,7 +13,7 @@ from falai.host.ledger.gating import hold
 from falai.host.ledger.looking import messages, waiting
 from falai.host.ledger.migrating import SchemaError, migrations
 from falai.host.ledger.port import Done, Gate, Place, Reply
-from falai.host.ledger.postgres import PostgresLedger
+from falai.host.ledger.postgres import PostgresLedger, watchful
 from falai.host.ledger.taking import take_in
 from host.ledger.ledgers import MANY, NOW, PLACE, arrival, ask, dump, job_of, keys_of, play, postgres_url, receive
 from servers.process import Server
@@ -44,6 +44,12 @@ async def test_many_open_at_once(url: str) -> None:
     ]
     for ledger in ledgers:
         await ledger.close()
+
+
+def test_a_connection_notices_that_the_network_is_gone() -> None:
+    """Within seconds, unless the URL says otherwise."""
+    assert watchful("postgresql://h/d")["tcp_user_timeout"] == 10_000
+    assert "tcp_user_timeout" not in watchful("postgresql://h/d?tcp_user_timeout=1")
 
 
 async def test_tables_of_a_newer_release(url: str, ledger: PostgresLedger) -> None:

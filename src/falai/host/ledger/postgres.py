@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection, AsyncRawCursor
     from psycopg_pool import AsyncConnectionPool
 
-__all__ = ["PostgresLedger"]
+__all__ = ["PostgresLedger", "watchful"]
 
 T = TypeVar("T")
 _WAIT_SECONDS = 5.0
 _STATEMENTS = 512  # a statement is prepared once for each combination of the widths of its numbers
+# A network that drops what is sent says nothing: the system gives such a connection up after a quarter of an hour.
+_WATCH = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 _ALONE = 7_130_001  # the advisory lock under which tables are made
 
 
@@ -57,7 +59,7 @@ class PostgresLedger:
                 await self._migrate(connection)
         self._pool = AsyncConnectionPool(
             self._url,
-            kwargs={"autocommit": True, "prepare_threshold": 1},
+            kwargs={"autocommit": True, "prepare_threshold": 1, **watchful(self._url)},
             configure=_configure,
             min_size=1,
             max_size=self._connections,
@@ -126,6 +128,11 @@ class PostgresLedger:
         for row in params:
             await _execute(connection, native, row)
         return None
+
+
+def watchful(url: str) -> dict[str, int]:
+    """Options of a connection that notices within ten seconds or so that its network is gone; the URL's own stay."""
+    return {name: value for name, value in _WATCH.items() if name not in url}
 
 
 async def _execute(connection: AsyncConnection[Any], sql: bytes, params: Sequence[Any]) -> AsyncRawCursor[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from falai.host.ledger.postgres import watchful
 from falai.host.queue.works import What
 from falai.host.trouble import tell_trouble
 
@@ -70,7 +71,7 @@ class Worker:
 
         self._pool = AsyncConnectionPool(
             self._url,
-            kwargs={"prepare_threshold": 1},
+            kwargs={"prepare_threshold": 1, **watchful(self._url)},
             configure=_configure,
             min_size=1,
             max_size=_CONNECTIONS,
