@@ -234,6 +234,8 @@ async def test_a_file_is_downloaded(ready: Made) -> None:
         assert await ready.channel.download(VOICE) == b"x" * 1000
         with pytest.raises(ChannelError, match="more than 999 bytes"):
             await ready.channel.download(VOICE, limit=999)
+        vendor.files["file-1"] = b"tiny"
+        assert await ready.channel.download(VOICE, limit=4) == b"tiny"
         with pytest.raises(ChannelError, match="Object does not exist"):
             await ready.channel.download(Attachment("image", id="gone"))
         with pytest.raises(ChannelError, match="without an id"):

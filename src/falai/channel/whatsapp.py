@@ -36,6 +36,7 @@ _PAUSES_MS: Final[Mapping[int, int | None]] = {
 }  # fmt: skip
 """Codes of errors that pass by themselves, and how long that takes where Meta says so."""
 _OPAQUE: Final = 512
+_ABOUT: Final = 100_000  # bytes of what Meta says of a file, whose own limit is another
 
 
 class WhatsAppChannel(HttpChannel):
@@ -128,7 +129,7 @@ class WhatsAppChannel(HttpChannel):
     async def download(self, attachment: Attachment, *, limit: int = 20_000_000) -> bytes:
         if attachment.id is None:
             raise self.refusal("an attachment without an id is no file of WhatsApp's")
-        about = await self.get(f"{self._base_url}/{quote(attachment.id, safe='')}", self._headers, limit)
+        about = await self.get(f"{self._base_url}/{quote(attachment.id, safe='')}", self._headers, _ABOUT)
         url = text_at(about.json(), "url")
         if not about.ok or url is None:
             raise self._refused(about)
