@@ -12,6 +12,8 @@ at the commit. What is due later is no job yet: it waits in tables of ours.
     dispatching puts these together; `Queued` is what the engine has in place of its own lanes
     asking      what a turn said, for who asked in another process
     clock       one time for all of them: the database's
+    capping     no tenant has more turns at a time than its share
+    standing    how the queue stands, for people and tools
 
 Procrastinate is used by its tables and its `JobManager`. Its own worker would be in the way: without
 periodic tasks nobody notices that its heartbeat has ended, and one lost connection ends all it does.
