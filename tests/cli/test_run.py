@@ -275,6 +275,20 @@ def test_a_full_inbox_holds_the_sender_up(tmp_path: Path) -> None:
     assert "refused" not in {line["type"] for line in host.out}
 
 
+def test_a_sender_that_waits_is_no_trouble_at_the_end(tmp_path: Path) -> None:
+    """Its lines were not taken, and it brings them again; nothing but the log is on standard error."""
+    (tmp_path / "busy").touch()
+    settings = {"FALAI_HOST__SESSION_LIMIT": "1", "FALAI_HOST__GRACE": "0s"}
+    with running(BUSY, folder=tmp_path, env=settings) as host:
+        for number in range(30):
+            host.tell(**json.loads(_message(f"m{number}")))
+        host.wait_for_log("WORKING")
+        host.wait_for(type="received", key="message:m0")
+        host.signal(signal.SIGTERM)
+        assert host.ended() == 0
+    assert "Traceback" not in host.err
+
+
 # --- mistakes ---------------------------------------------------------------------------------
 
 

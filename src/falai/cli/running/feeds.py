@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -83,7 +84,7 @@ async def _lines_of_stdin() -> AsyncIterator[bytes]:
 
     def pass_on() -> None:
         # RuntimeError: the loop is closed; CancelledError: it is about to be.
-        with suppress(RuntimeError, asyncio.CancelledError), own_stdin() as stdin:
+        with suppress(RuntimeError, CancelledError), own_stdin() as stdin:
             read = b"first"
             while read:
                 read = _read_line(stdin)
