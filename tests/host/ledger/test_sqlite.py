@@ -18,6 +18,7 @@ import pytest
 import falai.host.ledger
 from falai.host.errors import HostBusyError
 from falai.host.ledger.dialect import SQLITE, in_dialect
+from falai.host.ledger.erasing import erase
 from falai.host.ledger.looking import session
 from falai.host.ledger.migrating import SchemaError, migrations
 from falai.host.ledger.sqlite import SQLiteLedger
@@ -28,6 +29,18 @@ from host.ledger.ledgers import MANY, NOW, PLACE, arrival, ask, dump, play, rece
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "falai.db"
+
+
+async def test_of_what_is_erased_no_byte_is_left(path: Path) -> None:
+    """Whatever SQLite does by itself with the place of a row that is gone."""
+    ledger = SQLiteLedger(path)
+    await ledger.open()
+    assert [tuple(row) for row in await ledger.run(ask("PRAGMA secure_delete"))] == [(1,)]
+    await receive(ledger, "a-secret-that-was-told")
+    await ledger.run(erase(PLACE))
+    await ledger.close()
+    assert b"a-secret" not in path.read_bytes()
+    assert not path.with_name("falai.db-wal").exists()
 
 
 # --- one host ------------------------------------------------------------------------------------

@@ -74,6 +74,7 @@ class SQLiteLedger:
         )
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA secure_delete = ON")  # what is erased is written over, however SQLite was built
         db.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_OF_WAL}")
         db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
         self._transact(migrate(after=True))  # nobody else is on it
