@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from falai import Agent, Flow, Message, OnAnyMessage, Prompt
+from falai import Agent, Flow, Message, OnAnyMessage, Prompt, Say, Wait
 from falai.channel import Outgoing, Receipt, Sent
 from falai.host import Settings, Turning
 from falai.model import ModelRequest
@@ -51,6 +51,21 @@ async def test_a_tenant_has_no_more_than_its_share(home: Home) -> None:
         await host.drained()
         assert crowd.most == {"big": 3, "small": 1}
         assert all([(look := await host.look(f"s{n}", tenant="big")) and look.outbox for n in range(20)])
+
+
+async def test_turns_of_one_customer_race(home: Home) -> None:
+    """A flow that is live in one session of a customer is not started in another, also at the same moment."""
+    flow = Flow(
+        "ask", anchor="customer", on=[OnAnyMessage(repeat="always")], steps=[Say("hi", "Welcome."), Wait("pause", "1d")]
+    )
+    agent, wire = Agent[Any](name="Ana", model=Echo(), flows=[flow], idle="silent"), Wire()
+    async with hosted(agent, home, channel=wire) as host:
+        for n in range(12):
+            both = (host.receive(f"{side}{n}", "hello", customer=f"c{n}") for side in "ab")
+            await asyncio.gather(*both)
+        await host.drained()
+    said = Counter(out.session[1:] for out in wire.sent)
+    assert said == {str(n): 1 for n in range(12)}
 
 
 class Ids(Wire):
