@@ -58,9 +58,10 @@ async def plan(setup: Setup, campaign: Campaign, *, tenant: str) -> Planned:
     begins_at = await setup.ledger.run(begin_campaign(setup.name, begins_at=now, **whose))
     if begins_at + over_ms < now:
         begins_at = now  # it was planned long ago: those that are new are spread anew
-    starts, new = list(_starts(campaign, begins_at, over_ms)), 0
-    for at in range(0, len(starts), _AT_ONCE):
-        planned = await setup.ledger.run(plan_starts(setup.name, starts[at : at + _AT_ONCE], **whose))
+    new = 0
+    for at in range(0, len(campaign.recipients), _AT_ONCE):
+        starts = list(_starts(campaign, at, begins_at, over_ms))
+        planned = await setup.ledger.run(plan_starts(setup.name, starts, **whose))
         if planned is None:
             return Planned(new=new, stopped=True)
         new += planned
@@ -73,10 +74,11 @@ def _over_ms(setup: Setup, campaign: Campaign) -> int:
     return parse_duration(campaign.over)
 
 
-def _starts(campaign: Campaign, begins_at: int, over_ms: int) -> Iterator[PlannedStart]:
+def _starts(campaign: Campaign, first: int, begins_at: int, over_ms: int) -> Iterator[PlannedStart]:
+    """The next of them, from this one on."""
     last = max(1, len(campaign.recipients) - 1)
     start = Start(campaign.flow, campaign.name, campaign.input)
-    for at, one in enumerate(campaign.recipients):
+    for at, one in enumerate(campaign.recipients[first : first + _AT_ONCE], first):
         to = Recipient(one) if isinstance(one, str) else one
         arrival = arrival_of(to.session, start, now_ms=0, burst_ms=0, attachments=(), whose=Whose())
         due_at = begins_at + over_ms * at // last
