@@ -17,6 +17,7 @@ import pytest
 
 import falai.host.ledger
 from falai.host.errors import HostBusyError
+from falai.host.ledger import sending
 from falai.host.ledger.dialect import SQLITE, in_dialect
 from falai.host.ledger.erasing import erase
 from falai.host.ledger.looking import session
@@ -172,7 +173,7 @@ async def test_a_full_disk(path: Path) -> None:
 
 # What may read more than it gives: the rows that wait, are due or are set aside, never those that are done.
 BOUNDED = {"falai_inbox_ready", "falai_inbox_queue", "falai_inbox_dead", "falai_outbox_ready", "falai_outbox_queue",
-           "falai_outbox_dead", "falai_inbox_said", "falai_inbox_known", "falai_outbox_old"}  # fmt: skip
+           "falai_outbox_dead", "falai_outbox_dead_key", "falai_inbox_said", "falai_inbox_known", "falai_outbox_old"}  # fmt: skip
 WHOLE = re.compile(r"SCAN (?!waiting|CONSTANT|falai_meta|falai_starts|\w+ USING INDEX falai_(?:in|out)box_queue)")
 
 
@@ -206,6 +207,13 @@ def test_no_statement_reads_a_whole_table(tables: sqlite3.Connection, name: str,
         if found := re.match(r"SEARCH \w+ (?:AS \w+ )?USING (?:COVERING )?(?:INDEX (\w+)|PRIMARY KEY) \((.*)\)", plan):
             index, terms = found[1] or "", found[2]
             assert index in BOUNDED or "session=" in terms or _is_narrow(index, terms), plan
+
+
+def test_a_receipt_that_fits_nothing_walks_over_nothing_that_is_set_aside(tables: sqlite3.Connection) -> None:
+    """Which is kept for ever, unless somebody says otherwise."""
+    native = in_dialect(vars(sending)["_WAS_SENT_THOUGH_DEAD"], SQLITE)
+    (row,) = tables.execute(f"EXPLAIN QUERY PLAN {native}", [None] * native.count("?"))
+    assert row[3].endswith("(agent=? AND key=?)")
 
 
 def _is_narrow(index: str, terms: str) -> bool:

@@ -92,6 +92,7 @@ CREATE INDEX falai_outbox_queue ON falai_outbox (tenant, agent, session, revisio
 CREATE INDEX falai_outbox_ready ON falai_outbox (agent, due_at) WHERE state = 'new';
 CREATE INDEX falai_outbox_receipt ON falai_outbox (agent, channel, provider_id) WHERE provider_id IS NOT NULL;
 CREATE INDEX falai_outbox_dead ON falai_outbox (agent, settled_at) WHERE state = 'dead';
+CREATE INDEX falai_outbox_dead_key ON falai_outbox (agent, key) WHERE state = 'dead';
 CREATE INDEX falai_outbox_old ON falai_outbox (agent, settled_at) WHERE state IN ('sent', 'withheld');
 
 -- Timers. Only the due ones are ever looked at.
