@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from falai.host.ledger.campaigning import PlannedStart, begin_campaign, plan_starts
 from falai.host.ledger.dead import dead
 from falai.host.ledger.erasing import erase, erase_customer
 from falai.host.ledger.gating import opt_out
@@ -160,13 +161,15 @@ async def test_looking_back(ledger: Ledger) -> None:
 
 
 async def test_counts(ledger: Ledger) -> None:
-    """What waits, since when, what is due and what is set aside, of this agent."""
-    assert await ledger.run(counts("a", now_ms=NOW)) == Counts(0, None, 0, 0, 0)
+    """What waits, since when, what is due, set aside and planned, of this agent."""
+    assert await ledger.run(counts("a", now_ms=NOW)) == Counts(0, None, 0, 0, 0, 0)
     await _live(ledger, PLACE)
     await ledger.run(put_off(await job_of(ledger), NOW + DAY))
     await receive(ledger, "m1", place=Place("t", "b", "s1"))
     await ledger.run(opt_out(PLACE, now_ms=NOW))
-    assert await ledger.run(counts("a", now_ms=NOW + 9 * DAY)) == Counts(1, NOW, 1, 1, 1)
+    await ledger.run(begin_campaign("a", tenant="t", campaign="spring", begins_at=NOW))
+    await ledger.run(plan_starts("a", [PlannedStart("s1", "k", "{}", NOW + 99 * DAY)], tenant="t", campaign="spring"))
+    assert await ledger.run(counts("a", now_ms=NOW + 9 * DAY)) == Counts(1, NOW, 1, 1, 1, 1)
 
 
 async def test_limits_have_defaults() -> None:
