@@ -119,6 +119,12 @@ async def test_a_rate_holds_for_all_hosts(home: Home) -> None:
         assert [look.outbox[0].attempts for look in looks if look] == [0] * 12
 
 
+def test_a_rate_of_no_channel() -> None:
+    """Would hold for nothing: the host says which there are."""
+    with pytest.raises(ValueError, match='a channel that is none: "whatsap"; the host has wire'):
+        Host(agent_of(Clock()), ":memory:", channel=Wire(), settings=Settings(rates=["whatsap: 80 in 1s"]))
+
+
 @pytest.mark.parametrize("rate", ["wire", "wire: 0 in 1s", "wire: 5 in 0s", "wire: 5 in soon", 5])
 def test_what_is_no_rate(rate: Any) -> None:
     """Is refused, with what to write."""

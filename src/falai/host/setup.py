@@ -12,6 +12,7 @@ from falai.channel.port import Channel
 from falai.host.callables import Callables
 from falai.host.inputs import check_name
 from falai.host.ledger.port import Ledger, Place
+from falai.host.rates import check_channels
 from falai.host.settings import Settings
 from falai.session.dates import to_ms
 from falai.turn.given import read_id
@@ -31,6 +32,9 @@ class Setup:
     tenant: str
     clock: Callable[[], datetime]
     checkpoint: Callable[[str], Awaitable[None]]
+
+    def __post_init__(self) -> None:
+        check_channels(self.settings.rates, self.channels)
 
     @property
     def name(self) -> str:

@@ -398,3 +398,12 @@ def test_an_hour_in_the_file_is_an_hour_of_the_host(read: Read) -> None:
     window = read(AGENT + toml).settings.windows.follow_ups
     assert window is not None
     assert window(datetime(2026, 11, 27, 22, tzinfo=UTC), None) == datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+def test_a_rate_of_no_channel(read: Read) -> None:
+    """Would hold for nothing; what the file has is named."""
+    webhook = '[channels.web]\nkind = "webhook"\nurl = "http://localhost/in"\nsecret = { env = "IT" }\n'
+    rates = 'agent = "a.py"\n[host]\nrates = ["web: 80 in 1s", "wob: 80 in 1s"]\n'
+    assert _problems(read, rates + webhook, {"IT": "it"}) == {
+        "host.rates": 'rates has a channel that is none: "wob"; the host has web. Name one of its channels'
+    }

@@ -17,6 +17,7 @@ from falai.host.config.channels import read_channels
 from falai.host.config.layers import command_line_tree, environment_tree, file_tree, laid_over
 from falai.host.config.problems import ConfigError, ConfigProblem
 from falai.host.config.section import Section
+from falai.host.rates import check_channels
 from falai.host.settings import Keep, Settings
 from falai.host.stores import check_store
 from falai.host.windows import Hours, SendingWindow, Windows
@@ -80,6 +81,9 @@ def _config(top: Section) -> Config:
     plain |= {"log_level": log.choice("level", _LEVELS), "log_format": log.choice("format", ("text", "json"))}
     log.done()
     settings = _settings(top)
+    top.section("host").checked(
+        "rates", settings.rates, lambda rates: check_channels(rates, top.section("channels").names)
+    )
     channels, secrets = read_channels(top.section("channels"))
     top.done()
     spool = plain.pop("spool")
