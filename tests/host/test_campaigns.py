@@ -92,10 +92,15 @@ async def test_it_goes_where_it_is_told(home: Home) -> None:
 
 
 async def test_a_flow_that_is_not_there(home: Home) -> None:
-    """Is refused before anything is planned."""
+    """Is refused before anything is planned, as is one who could not be received, or a tenant that is nobody."""
     async with hosted(agent_of(Clock()), home) as host:
         with pytest.raises(ValueError, match='no flow "ofer"'):
             await host.campaign("spring", "ofer", SESSIONS)
+        for to in (Recipient(" "), Recipient("s" * 513), Recipient("s1", customer="c" * 513)):
+            with pytest.raises(ValueError, match=r"sessionId|customer"):
+                await spread(host, [to])
+        with pytest.raises(ValueError, match="tenant"):
+            await spread(host, SESSIONS, tenant=" ")
         assert (await host.status()).starts == 0
 
 

@@ -51,7 +51,7 @@ class Planned:
 async def plan(setup: Setup, campaign: Campaign, *, tenant: str) -> Planned:
     """Plans what is neither planned nor started, some rows at a time: after an error it is called again, and goes on.
 
-    Raises `ValueError` for a flow that the agent does not have and a duration that is none.
+    Raises `ValueError` for a flow that the agent does not have, a duration that is none, and ids as `receive`.
     """
     now, over_ms = setup.now_ms(), _over_ms(setup, campaign)
     whose = {"tenant": tenant, "campaign": campaign.name}
@@ -60,7 +60,7 @@ async def plan(setup: Setup, campaign: Campaign, *, tenant: str) -> Planned:
         begins_at = now  # it was planned long ago: those that are new are spread anew
     new = 0
     for at in range(0, len(campaign.recipients), _AT_ONCE):
-        starts = list(_starts(campaign, at, begins_at, over_ms))
+        starts = list(_starts(setup, campaign, tenant, at, begins_at=begins_at, over_ms=over_ms))
         planned = await setup.ledger.run(plan_starts(setup.name, starts, **whose))
         if planned is None:
             return Planned(new=new, stopped=True)
@@ -74,12 +74,16 @@ def _over_ms(setup: Setup, campaign: Campaign) -> int:
     return parse_duration(campaign.over)
 
 
-def _starts(campaign: Campaign, first: int, begins_at: int, over_ms: int) -> Iterator[PlannedStart]:
+def _starts(
+    setup: Setup, campaign: Campaign, tenant: str, first: int, *, begins_at: int, over_ms: int
+) -> Iterator[PlannedStart]:
     """The next of them, from this one on."""
     last = max(1, len(campaign.recipients) - 1)
     start = Start(campaign.flow, campaign.name, campaign.input)
     for at, one in enumerate(campaign.recipients[first : first + _AT_ONCE], first):
         to = Recipient(one) if isinstance(one, str) else one
-        arrival = arrival_of(to.session, start, now_ms=0, burst_ms=0, attachments=(), whose=Whose())
+        session = setup.place(to.session, tenant).session
+        whose = Whose(customer=to.customer, channel=to.channel, address=to.address)
+        arrival = arrival_of(session, start, now_ms=0, burst_ms=0, attachments=(), whose=whose)
         due_at = begins_at + over_ms * at // last
-        yield PlannedStart(to.session, arrival.key, arrival.body, due_at, to.customer, to.channel, to.address)
+        yield PlannedStart(session, arrival.key, arrival.body, due_at, to.customer, to.channel, to.address)

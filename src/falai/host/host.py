@@ -209,15 +209,13 @@ class Host(Generic[C]):
         """
         campaign = Campaign(name=name, flow=flow, recipients=sessions, over=over, input=input)
         work = self._running.work
-        planned = await plan(self._setup, campaign, tenant=tenant or self._setup.tenant)
+        planned = await plan(self._setup, campaign, tenant=self._setup.whose(tenant))
         work.due("wake", self._setup.now_ms())
         return planned
 
     async def stop_campaign(self, name: str, *, tenant: str | None = None) -> int:
         """Takes back the starts that have not come yet; how many. `campaign` goes on with them."""
-        return await self._ledger.run(
-            stop_campaign(self._setup.name, tenant=tenant or self._setup.tenant, campaign=name)
-        )
+        return await self._ledger.run(stop_campaign(self._setup.name, tenant=self._setup.whose(tenant), campaign=name))
 
     # --- people -----------------------------------------------------------------------------------
 
