@@ -20,7 +20,7 @@ from falai.session.dates import iso, to_ms
 from falai.session.model import Session
 from falai.store.worker import Worker
 
-__all__ = ["HandWritten"]
+__all__ = ["DECODE", "ENCODE", "HandWritten", "Kept", "kept"]
 
 ENCODE = msgspec.json.Encoder().encode
 DECODE = msgspec.json.Decoder(Session).decode
@@ -102,7 +102,7 @@ class HandWritten:
             await self._run(self._answers, who, key, [(name, ENCODE(reply).decode()) for name, reply in replies])
         loaded = None if blob is None else DECODE(blob)
         result = await self._agent.turn(session, given, session=loaded, history=history)
-        await self._run(self._commit, who, _kept(key, given.text, revision, result), now)
+        await self._run(self._commit, who, kept(key, given.text, revision, result), now)
         sent = await self._run(self._unsent, who)
         assert msgspec.json.decode(sent[3])["session"] == session
         assert await self._run(self._sent, who, sent, now) is None
@@ -168,7 +168,8 @@ class HandWritten:
         return db.execute(UNSENT, who).fetchone()
 
 
-def _kept(key: str, text: str, revision: int, result: TurnResult) -> Kept:
+def kept(key: str, text: str, revision: int, result: TurnResult) -> Kept:
+    """What is to be saved of a turn."""
     saved, said = result.session, result.messages[0].text
     saved.version = revision + 1
     letter = {"session": saved.id, "address": "", "text": said, "idempotencyKey": "", "kind": "ai"}
