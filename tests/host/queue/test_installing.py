@@ -44,11 +44,14 @@ async def test_a_queue_that_was_there(url: str) -> None:
 
 @pytest.mark.servers
 async def test_a_queue_of_a_newer_release(url: str) -> None:
-    """It is not touched, and the host does not begin."""
+    """While that only added something, both work; once it needs its like, the host does not begin."""
     async with Host(echo(), url):
         pass
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("UPDATE falai_meta SET value = '999' WHERE name = 'queue'")
+        async with Host(echo(), url) as host:
+            assert len(await host.ask("s1", "hello")) == 1
+        db.execute("INSERT INTO falai_meta (name, value) VALUES ('queue_needs', '999')")
     with pytest.raises(SchemaError, match="999"):
         async with Host(echo(), url):
             pass
