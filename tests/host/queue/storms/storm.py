@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from host.faults.life import CUSTOMER
 from host.faults.script import Kind, Step, draw_script
 from host.faults.verdict import judge
 from host.faults.world import World
-from host.ledger.ledgers import postgres_url
 from host.queue.storms.crew import Crew
 from host.queue.storms.nature import Nature, Sturdy
 from host.queue.storms.plants import SCRIPTS
@@ -78,10 +77,8 @@ def _named(part: int, steps: Sequence[Step]) -> Sequence[Step]:
 class _Storm:
     def __init__(self, seed: int, server: Sturdy, folder: Path, plant: str) -> None:
         self._server, self._folder, self._plant = server, folder, plant
-        schema = f"storm_{seed}"
-        with psycopg.connect(server.url, autocommit=True) as db:
-            db.execute(b"DROP SCHEMA IF EXISTS %s CASCADE" % schema.encode())
-        self._url = postgres_url(server, schema)
+        self._schema = f"storm_{seed}"
+        self._url = f"{server.url}?options=-csearch_path%3D{self._schema}"
         self._world = World(folder / "world.jsonl", durable=False)
         self._crew = Crew(seed, self._url, folder, plant)
         role = Role(seed, -1, self._url, folder)
@@ -97,9 +94,11 @@ class _Storm:
         self._world.close()
 
     async def play(self) -> list[str]:
-        async with self._host:
-            await self._planted()
-            await self._ledger.open()
+        async with AsyncExitStack() as stack:  # another seed may have ended the server just now
+            await self._surely(self._empty)
+            await self._surely(lambda: stack.enter_async_context(self._host))
+            await self._surely(self._ledger.open)
+            await self._surely(self._planted)
             self._crew.start()
             watching = [asyncio.create_task(self._crew.tend()), asyncio.create_task(self._nobody_is_stuck())]
             try:
@@ -114,7 +113,7 @@ class _Storm:
                 await asyncio.gather(*watching, return_exceptions=True)
                 await self._ledger.close()
             await self._crew.end()
-        return [*self._found, *self._crew.odd, *self._judged()]
+        return [*self._found, *self._crew.odd, *await self._surely(self._judged)]
 
     # --- the script ---------------------------------------------------------------------------------
 
@@ -172,6 +171,11 @@ class _Storm:
                 await self._host.hold(step.session, "a person looks at it", skip=step.pause_ms > 0)
                 self._world.write("held", session=step.session)
 
+    async def _empty(self) -> None:
+        async with await self._connected() as db:
+            await db.execute(f"DROP SCHEMA IF EXISTS {self._schema} CASCADE".encode())
+            await db.execute(f"CREATE SCHEMA {self._schema}".encode())
+
     async def _planted(self) -> None:
         if script := SCRIPTS.get(self._plant):
             async with await self._connected() as db:
@@ -227,7 +231,7 @@ class _Storm:
                 await db.execute(b"SELECT queue_name, status, attempts, args FROM procrastinate_jobs")
             ).fetchall()
 
-    def _judged(self) -> list[str]:
+    async def _judged(self) -> list[str]:
         with psycopg.connect(self._url) as db:
             cursor = db.cursor(row_factory=dict_row)
             return judge(
