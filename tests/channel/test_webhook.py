@@ -224,3 +224,9 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
     """It may hold a password, so it is not shown."""
     with pytest.raises(ValueError, match="begins with https://"):
         WebhookChannel(url, "secret")
+
+
+def test_a_tolerance_below_nothing_is_refused() -> None:
+    """With it, every request would be too old."""
+    with pytest.raises(ValueError, match="tolerance is -1"):
+        WebhookChannel("https://example.com", "secret", tolerance=-1)

@@ -60,8 +60,8 @@ class WebhookChannel(HttpChannel):
     that one can be replaced without a gap. What comes in may be `tolerance` seconds old, or early. The
     receiver drops what has a `webhook-id` that it has seen: that is the idempotency key.
 
-    Raises `ImportError` when the extra `channels` is missing, `ValueError` for an address or a secret
-    that is none.
+    Raises `ImportError` when the extra `channels` is missing, `ValueError` for an address, a secret
+    or a tolerance that is none.
     """
 
     def __init__(
@@ -82,6 +82,8 @@ class WebhookChannel(HttpChannel):
         self._url = url
         self._keys = [_key(each) for each in secrets]
         self._tolerance = tolerance
+        if tolerance < 0:
+            raise ValueError(f"tolerance is {tolerance}: write the seconds that a request may be old, 0 or more")
         if not self._keys:
             raise ValueError("a webhook needs a secret, or nobody could tell its messages from a stranger's")
 
