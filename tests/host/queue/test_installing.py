@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ from procrastinate.schema import SchemaManager
 from falai.host import Host
 from falai.host.ledger.migrating import SchemaError
 from falai.host.queue.clock import DatabaseClock
+from falai.host.queue.installing import OldQueueError
 from falai.session.dates import from_ms, to_ms
 from host.stage import Wire, echo
 
@@ -40,6 +42,18 @@ async def test_a_queue_that_was_there(url: str) -> None:
             await host.drained()
         found = db.execute("SELECT queue_name, status::TEXT FROM procrastinate_jobs").fetchall()
         assert found == [("mine", "todo")]
+
+
+@pytest.mark.servers
+async def test_an_old_queue_that_was_there(url: str) -> None:
+    """Somebody else's Procrastinate that is too old is not touched; what to do is said before anything begins."""
+    with psycopg.connect(url, autocommit=True) as db:
+        for file in sorted(Path(SchemaManager.get_migrations_path()).glob("0[0-2].*.sql")):
+            db.execute(file.read_bytes())
+        with pytest.raises(OldQueueError, match="search_path"):
+            async with Host(echo(), url):
+                pass
+        assert db.execute("SELECT to_regclass('falai_due')").fetchone() == (None,)
 
 
 @pytest.mark.servers

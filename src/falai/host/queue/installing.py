@@ -10,12 +10,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from falai.host.errors import HostError
 from falai.host.ledger.migrating import SchemaError, before_deploy, is_after
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-__all__ = ["QueueState", "engine_names", "install", "queue_migrations", "queue_names", "state_of"]
+__all__ = ["OldQueueError", "QueueState", "engine_names", "install", "queue_migrations", "queue_names", "state_of"]
 
 ALONE: Final = 7_130_002
 """The advisory lock under which this is done."""
@@ -23,8 +24,23 @@ ALONE: Final = 7_130_002
 _OURS: Final = "queue"
 _NEEDS: Final = "queue_needs"
 _ENGINE: Final = "procrastinate"
+# In this schema: another one may have a queue of its own.
+_IS_THERE = """
+    SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'procrastinate_jobs')"""
+_SPEAKS = "SELECT to_regproc('procrastinate_retry_job_v2') IS NOT NULL"  # what its last migration has made
 _READ = "SELECT value FROM falai_meta WHERE name = %s"
 _NOTE = "INSERT INTO falai_meta (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+
+class OldQueueError(HostError):
+    """Somebody else made the tables of Procrastinate in this schema, and they are too old."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "[OldQueueError] this schema has tables of Procrastinate that are not the host's, from before release 3.4. "
+            "Run Procrastinate's migrations, or give the host a schema of its own: "
+            "…?options=-c%20search_path%3Dfalai at the end of the URL."
+        )
 
 
 class QueueState(NamedTuple):
@@ -65,7 +81,8 @@ async def state_of(connection: AsyncConnection[Any]) -> QueueState:
 async def install(connection: AsyncConnection[Any], *, after: bool = False) -> None:
     """Brings the queue up to date, in a database that has the ledger's tables; the connection is in autocommit.
 
-    With `after`, by the migrations for after a deploy too. Raises `SchemaError` when it needs a newer release.
+    With `after`, by the migrations for after a deploy too. Raises `SchemaError` when it needs a newer release, and
+    `OldQueueError` when Procrastinate is there already, in a release that this one cannot use.
     """
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (ALONE,))
@@ -93,17 +110,18 @@ async def _install_engine(connection: AsyncConnection[Any], done: str | None, *,
         for name, text in scripts:
             if name > done:
                 await connection.execute(text.encode())
-    elif await _is_there(connection):
+    elif await _is_true(connection, _IS_THERE):
+        if not await _is_true(connection, _SPEAKS):
+            raise OldQueueError
         return
     else:
         await connection.execute(SchemaManager.get_schema().encode())
     await connection.execute(_NOTE, (_ENGINE, scripts[-1][0]))
 
 
-async def _is_there(connection: AsyncConnection[Any]) -> bool:
-    """In this schema: another one may have a queue of its own."""
-    sql = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'procrastinate_jobs'"
-    return await (await connection.execute(sql)).fetchone() is not None
+async def _is_true(connection: AsyncConnection[Any], sql: str) -> bool:
+    row = await (await connection.execute(sql.encode())).fetchone()
+    return bool(row and row[0])
 
 
 async def _value(connection: AsyncConnection[Any], name: str) -> str | None:
