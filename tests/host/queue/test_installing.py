@@ -71,6 +71,21 @@ async def test_a_queue_of_a_newer_release(url: str) -> None:
             pass
 
 
+@pytest.mark.servers
+async def test_a_role_that_may_not_do_enough(url: str, place: str) -> None:
+    """What the database says is what is raised."""
+    async with Host(echo(), url):
+        pass
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(f"CREATE ROLE {place}; GRANT USAGE ON SCHEMA {place} TO {place}".encode())
+        db.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {place} TO {place}".encode())
+        db.execute(f"REVOKE ALL ON procrastinate_workers FROM {place}".encode())
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="procrastinate_workers"):
+            async with Host(echo(), f"{url}%20-crole%3D{place}"):
+                pass
+        db.execute(f"DROP OWNED BY {place}; DROP ROLE {place}".encode())
+
+
 def test_the_clock_is_the_databases() -> None:
     """Whatever the clock of the machine says; small differences, which an answer's way makes, set nothing."""
     local = from_ms(1_000_000)

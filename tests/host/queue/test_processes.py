@@ -116,6 +116,22 @@ async def test_an_input_that_kills_its_workers(fleet: Fleet) -> None:
 
 
 @pytest.mark.faults
+async def test_those_beside_an_input_that_kills_its_workers(fleet: Fleet) -> None:
+    """They died with it each time, and are not set aside for that: after some deaths each is tried alone."""
+    beside = [f"s{n}" for n in range(1, 5)]
+    for session in beside:
+        await fleet.bring(session, "1")
+    await fleet.bring("s0", "poison", "2")
+    for _ in range(12):
+        await fleet.start(1, kill_on="poison", model_ms=1000)
+        await fleet.until(lambda: _last_died(fleet) or all(map(fleet.said, ("s0", *beside))))
+        if not _last_died(fleet):
+            break
+    assert [fleet.said(session) for session in ("s0", *beside)] == [["re: 2"], *[["re: 1"]] * len(beside)]
+    assert [row.key for row in await fleet.ledger.run(dead("Ana", limit=9))] == ["message:poison"]
+
+
+@pytest.mark.faults
 async def test_a_server_that_is_restarted(fleet: Fleet, postgres_server: Server) -> None:
     """Workers find their way back by themselves; nothing is lost, nothing doubled."""
     await fleet.start(2, model_ms=20)
@@ -150,3 +166,7 @@ async def test_clocks_that_differ(fleet: Fleet, skew_ms: int) -> None:
     for session in SESSIONS:
         assert [text for text in fleet.said(session) if text != "It is time."] == [f"re: {text}" for text in TEXTS]
         assert fleet.said(session).count("It is time.") == 1
+
+
+def _last_died(fleet: Fleet) -> bool:
+    return list(fleet.workers.values())[-1].poll() is not None

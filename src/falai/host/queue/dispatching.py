@@ -132,18 +132,23 @@ class Queued:
 
     async def _set_aside(self, what: What, job: Job) -> None:
         """Its input, or its message, is among the dead ones; the place goes on without it."""
-        place, now = place_of(job), self._setup.now_ms()
-        await self._ledger.run(_put_aside(what, place, now))
-        await self._ledger.run(job_ended(what, place, job=0, worker=0, priority=job.priority, more=True, begun_ms=now))
+        await self._ledger.run(_put_aside(what, job, self._setup.now_ms()))
 
 
-def _put_aside(what: What, place: Place, now: int) -> Work[bool]:
+def _put_aside(what: What, job: Job, now: int) -> Work[None]:
+    """In one transaction with the end of the job: done twice, it would take the next one too."""
+    place, whose = place_of(job), {"job": job.id, "worker": job.worker_id}
+    if not (yield from job_ended(what, place, **whose, priority=job.priority, more=True, begun_ms=now)):
+        return  # its worker was slow, not dead
     why = "each worker that had it died"
     if what == "turn":
         turn = yield from next_job(place, now_ms=now, history_items=0)
-        return turn is not None and (yield from set_aside(turn, why, now_ms=now))
+        if turn is not None:
+            yield from set_aside(turn, why, now_ms=now)
+        return
     message = yield from next_message(place)
-    return message is not None and (yield from send_failed(message, why, now_ms=now))
+    if message is not None:
+        yield from send_failed(message, why, now_ms=now)
 
 
 async def _each(pause_s: float, act: Callable[[], Awaitable[None]]) -> None:

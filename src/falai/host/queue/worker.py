@@ -28,6 +28,7 @@ DEAD_AFTER_S: Final = 6.0
 _HEARTBEAT_S: Final = DEAD_AFTER_S / 3
 _LOOK_S: Final = 1.0
 _KILLS: Final = 5
+_SUSPECT: Final = 3  # of so many deaths on, a job is tried alone: it may only have been beside the one that kills
 _FORGOTTEN_AFTER_S: Final = 86_400.0
 _CONNECTIONS: Final = 4
 _WAIT_S: Final = 5.0
@@ -37,6 +38,9 @@ _ONE_REAPER: Final = 7_130_003
 _BY_INDEX: Final = "; ".join(
     f"SET enable_{way} = off" for way in ("seqscan", "bitmapscan", "hashjoin", "mergejoin", "sort")
 )
+_SUSPECT_IS_TRIED = """
+    SELECT 1 FROM procrastinate_jobs
+    WHERE queue_name = %s AND attempts >= %s AND status IN ('todo', 'doing') AND id <> ALL(%s) LIMIT 1"""
 _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -44,7 +48,7 @@ class Worker:
     """Takes jobs of the queues while `live` runs.
 
     `came` is called when a job came into that queue. `set_aside` is given a job that was with a worker each of the
-    `_KILLS` times when that died; it takes what the job is about out of the way.
+    `_KILLS` times when that died; it takes what the job is about out of the way, and ends the job.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Worker:
 
     async def open(self) -> None:
         from procrastinate import App, PsycopgConnector  # an extra
+        from procrastinate.exceptions import ConnectorException
         from psycopg_pool import AsyncConnectionPool
 
         self._pool = AsyncConnectionPool(
@@ -85,8 +90,10 @@ class Worker:
             await app.connector.open_async(self._pool)
             self._jobs = app.job_manager
             self.id = await self._jobs.register_worker()
-        except BaseException:
+        except BaseException as error:
             await self.close()
+            if isinstance(error, ConnectorException) and error.__cause__ is not None:
+                raise error.__cause__ from None  # it says what is wrong
             raise
 
     async def close(self) -> None:
@@ -166,7 +173,7 @@ class Worker:
                 return
             for what, queue in self._queues.items():
                 stalled = await self._manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=DEAD_AFTER_S)
-                for job in stalled:
+                for job in await _now_free(connection, queue, list(stalled)):
                     await self._free(what, job)
             await self._manager.prune_stalled_workers(_FORGOTTEN_AFTER_S)
 
@@ -180,16 +187,14 @@ class Worker:
 
     async def _free(self, what: What, job: Job) -> None:
         from procrastinate.exceptions import ConnectorException
-        from procrastinate.jobs import Status
 
-        try:
-            if job.attempts + 1 >= _KILLS:
-                await self._set_aside(what, job)
-                await self._manager.finish_job(job, status=Status.SUCCEEDED, delete_job=True)
-            else:
+        if _deaths(job) >= _KILLS:
+            await self._set_aside(what, job)
+        else:
+            try:
                 await self._manager.retry_job(job, retry_at=_LONG_AGO)
-        except ConnectorException:  # it was finished meanwhile: its worker was slow, not dead
-            return
+            except ConnectorException:  # it was finished meanwhile: its worker was slow, not dead
+                return
         self._came(what)
 
     async def _is_forgotten(self, error: Exception) -> bool:
@@ -205,6 +210,24 @@ class Worker:
     def _manager(self) -> JobManager:
         assert self._jobs is not None
         return self._jobs
+
+
+def _deaths(job: Job) -> int:
+    """How many workers died that had it, with the one that has it."""
+    return job.attempts + 1
+
+
+async def _now_free(connection: AsyncConnection[Any], queue: str, stalled: Sequence[Job]) -> Sequence[Job]:
+    """Those that are to be freed now: of the suspects one at a time, those first for whom somebody waits."""
+    suspects = sorted(
+        (job for job in stalled if _SUSPECT <= _deaths(job) < _KILLS), key=lambda job: (-job.priority, job.id)
+    )
+    others = [job for job in stalled if job not in suspects]
+    if not suspects:
+        return others
+    ids = [job.id for job in stalled]
+    tried = await (await connection.execute(_SUSPECT_IS_TRIED, (queue, _SUSPECT, ids))).fetchone()
+    return others if tried else [*others, suspects[0]]
 
 
 async def _alone(connection: AsyncConnection[Any]) -> bool:

@@ -38,7 +38,8 @@ _MAKE_JOBS = """
     SELECT falai_job(what, tenant, agent, session, 5, due_at) FROM gone"""
 
 # The engine's own way to end a job does not ask whose it is: a worker that was slow, not dead, would end another's.
-_GONE = "DELETE FROM procrastinate_jobs WHERE id = ? AND worker_id = ? AND status = 'doing'"
+_GONE = """
+    DELETE FROM procrastinate_jobs WHERE id = ? AND worker_id IS NOT DISTINCT FROM ? AND status = 'doing' RETURNING id"""
 _AGAIN = """
     SELECT falai_job(?, ?, ?, ?, ?, 0) WHERE NOT EXISTS (
         SELECT 1 FROM procrastinate_jobs WHERE lock = falai_lock(?, ?, ?, ?) AND status = 'todo')"""
@@ -108,12 +109,12 @@ def look_for_due(agent: str, queue: str, *, now_ms: int | None, max_late: int, r
 
 
 def job_ended(
-    what: What, place: Place, *, job: int, worker: int, priority: int, more: bool, begun_ms: int
-) -> Work[None]:
+    what: What, place: Place, *, job: int | None, worker: int | None, priority: int, more: bool, begun_ms: int
+) -> Work[bool]:
     """The job is gone, if it is still this worker's, and what is to be done for the place later is asked for.
 
-    With `more` another job takes over at once, behind those of the other places. Later is what was not due when
-    the work began, at `begun_ms`: what became due since then may have been seen or not.
+    Gives whether it was this worker's. With `more` another job takes over at once, behind those of the other places.
+    Later is what was not due when the work began, at `begun_ms`: what became due since then may have been seen or not.
     """
     who = (place.tenant, place.agent, place.session)
     if more:
@@ -122,7 +123,8 @@ def job_ended(
         then = Statement(_NEXT_INPUT, (*who, begun_ms))
     else:
         then = Statement(_NEXT_MESSAGE, who)
-    yield then, Statement(_GONE, (job, worker))
+    _, gone = yield then, Statement(_GONE, (job, worker))
+    return gone != []
 
 
 def unfinished(queue: str) -> Work[bool]:
