@@ -11,6 +11,8 @@ import pytest
 from falai import Agent, Flow, Message, OnAnyMessage, Say, Wait
 from falai.host import Host, SetAsideError, Settings
 from falai.host.ledger.postgres import PostgresLedger
+from falai.host.queue.capping import unpark
+from falai.host.queue.works import find_lost
 from host.ledger.ledgers import ask, dump
 from host.queue.fleet import Fleet
 from host.stage import FLOWS, Echo, Wire, echo
@@ -112,7 +114,7 @@ async def test_agents_and_tenants_share_a_database(url: str) -> None:
     """A worker takes only the work of its own agent, and sessions of the same name are apart."""
     first, second = Wire(), Wire()
     one = Host(echo(), url, channel=first)
-    other = Host(Agent(name="Bea" * 60, model=Echo(), flows=FLOWS), url, channel=second)
+    other = Host(Agent[None](name="Bea" * 60, model=Echo(), flows=FLOWS), url, channel=second)
     async with one, other:
         await one.receive("s1", Message("a", id="m1"), tenant="x")
         await one.receive("s1", Message("b", id="m1"), tenant="y")
@@ -142,6 +144,20 @@ async def test_what_nobody_asked_for_is_found(url: str) -> None:
         await host.receive("s1", Message("hello", id="m1"))
         await host.drained()
     assert wire.texts == ["re: hello"]
+
+
+async def test_who_is_parked_is_not_lost(url: str) -> None:
+    """It waits for its tenant's share and is not asked for each minute; where there is no share any more, it goes on."""
+    wire, ledger = Wire(), PostgresLedger(url, connections=4)
+    async with Host(echo(), ledger, channel=wire, settings=Settings(at_once=1)) as host:
+        await ledger.run(ask("ALTER TABLE falai_inbox DISABLE TRIGGER falai_input_came"))
+        parked = "INSERT INTO falai_parked (agent, tenant, session, priority) VALUES ('Ana', 'default', 's1', 10)"
+        await ledger.run(ask(parked))
+        await host.receive("s1", Message("hello", id="m1"))
+        assert await ledger.run(find_lost("Ana")) == 0
+        await host.drained()
+        assert wire.texts == ["re: hello"]
+        assert await ledger.run(unpark("Ana", "turn", at_once=None)) == 0
 
 
 @pytest.mark.faults

@@ -6,9 +6,13 @@ more; two that are taken at the same moment may both be parked, and one of them 
 
 from __future__ import annotations
 
+from typing import Final
+
 from falai.host.ledger.port import Place, Statement, Work
 
 __all__ = ["park", "unpark"]
+
+_MANY: Final = 1_000_000_000
 
 _AT_WORK = """
     SELECT count(*) FROM procrastinate_jobs WHERE queue_name = ? AND status = 'doing' AND args ->> 'tenant' = ?"""
@@ -44,7 +48,7 @@ def park(place: Place, queue: str, *, at_once: int) -> Work[bool]:
     return True
 
 
-def unpark(agent: str, queue: str, *, at_once: int) -> Work[int]:
-    """Makes jobs of as many as there is room for, those who wait first; gives how many."""
-    (rows,) = yield (Statement(_UNPARK, (agent, queue, at_once)),)
+def unpark(agent: str, queue: str, *, at_once: int | None) -> Work[int]:
+    """Makes jobs of as many as there is room for, those who wait first; of all without a limit. Gives how many."""
+    (rows,) = yield (Statement(_UNPARK, (agent, queue, _MANY if at_once is None else at_once)),)
     return len(rows)

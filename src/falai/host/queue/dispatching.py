@@ -102,6 +102,8 @@ class Queued:
     async def _find_lost(self) -> None:
         self._lost = False
         await self._ledger.run(find_lost(self._setup.name))
+        if self._setup.settings.tenant_at_once is None:  # who was parked while there was a share
+            await self._ledger.run(unpark(self._setup.name, self._queues["turn"], at_once=None))
         await self._ledger.run(forget_old())
 
     def _came(self, what: What) -> None:

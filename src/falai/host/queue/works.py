@@ -53,7 +53,7 @@ _NEXT_MESSAGE = """
 _UNFINISHED = "SELECT 1 FROM procrastinate_jobs WHERE queue_name = ? AND status IN ('todo', 'doing') LIMIT 1"
 _AT_WORK = "SELECT 1 FROM procrastinate_jobs WHERE lock = falai_lock(?, ?, ?, ?) AND status = 'doing'"
 
-# There is neither a job, nor is it due later.
+# There is neither a job, nor is it due later or parked.
 _LOST_INPUTS = """
     SELECT falai_look_at('turn', r.tenant, r.agent, r.session, min(r.not_before)) FROM falai_inbox r
     WHERE r.agent = ? AND r.state = 'new'
@@ -61,6 +61,8 @@ _LOST_INPUTS = """
             WHERE j.lock = falai_lock('turn', r.tenant, r.agent, r.session) AND j.status IN ('todo', 'doing'))
         AND NOT EXISTS (SELECT 1 FROM falai_due d
             WHERE d.tenant = r.tenant AND d.agent = r.agent AND d.session = r.session AND d.what = 'turn')
+        AND NOT EXISTS (SELECT 1 FROM falai_parked p
+            WHERE p.agent = r.agent AND p.tenant = r.tenant AND p.session = r.session)
     GROUP BY r.tenant, r.agent, r.session"""
 _LOST_MESSAGES = """
     SELECT falai_look_at('deliver', r.tenant, r.agent, r.session, min(r.due_at)) FROM falai_outbox r
