@@ -34,15 +34,20 @@ CREATE FUNCTION falai_lock(what TEXT, tenant TEXT, agent TEXT, session TEXT) RET
     SELECT what || ':' || encode(sha256(convert_to(json_build_array(tenant, agent, session)::TEXT, 'UTF8')), 'hex')
 $$;
 
--- One job, for what is due since `at`. Another dispatcher is another body of this function, and somebody who takes
+-- One job, for what is due since `at`; none, if one waits already, which will see to this too: it is locked, so nobody
+-- takes it before this transaction is over. Whoever takes a job walks over all that wait for a lock, so one session with
+-- many inputs would hold up the others. Another dispatcher is another body of this function, and somebody who takes
 -- its jobs.
 CREATE FUNCTION falai_job(what TEXT, tenant TEXT, agent TEXT, session TEXT, priority INTEGER, at BIGINT) RETURNS VOID
 LANGUAGE sql VOLATILE AS $$
     INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, args)
-    VALUES (
-        falai_queue(what, agent), 'falai.' || what, priority, falai_lock(what, tenant, agent, session),
+    SELECT
+        falai_queue(what, agent), 'falai.' || what, $5, falai_lock(what, tenant, agent, session),
         jsonb_build_object('tenant', tenant, 'agent', agent, 'session', session, 'at', at)
-    )
+    WHERE NOT EXISTS (
+        SELECT 1 FROM procrastinate_jobs j
+        WHERE j.lock = falai_lock(what, tenant, agent, session) AND j.status = 'todo' AND j.priority >= $5
+        FOR KEY SHARE SKIP LOCKED)
 $$;
 
 CREATE FUNCTION falai_look_at(what TEXT, tenant TEXT, agent TEXT, session TEXT, due_at BIGINT) RETURNS VOID
