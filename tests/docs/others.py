@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```\{code-block\} python\n:caption: ([^\n]+) (\S+)\n\n(.*?
 class Block(NamedTuple):
     """A program, or its continuation: the blocks of one library share their names, from top to bottom."""
 
-    library: str
+    framework: str
     release: str
     line: int
     code: str
@@ -36,19 +36,19 @@ def blocks() -> list[Block]:
     return [Block(found[1], found[2], text.count("\n", 0, found.start(3)), found[3]) for found in BLOCK.finditer(text)]
 
 
-def run(library: str) -> list[str]:
+def run(framework: str) -> list[str]:
     """Runs the blocks of one library; gives a sentence for each that prints something else than stands behind `#>`.
 
     Raises `ValueError` when another release is installed than the page is about.
     """
     names: dict[str, Any] = {"__name__": "docs"}
-    return [problem for block in blocks() if block.library == library for problem in _differences(block, names)]
+    return [problem for block in blocks() if block.framework == framework for problem in _differences(block, names)]
 
 
 def _differences(block: Block, names: dict[str, Any]) -> list[str]:
-    if (installed := version(PACKAGES[block.library])) != block.release:
+    if (installed := version(PACKAGES[block.framework])) != block.release:
         raise ValueError(
-            f"{block.library} {installed} is installed, and the page is about {block.release}: install that"
+            f"{block.framework} {installed} is installed, and the page is about {block.release}: install that"
         )
     with redirect_stdout(io.StringIO()) as out:
         exec(compile("\n" * block.line + block.code, str(PAGE), "exec"), names)

@@ -13,9 +13,9 @@ def test_blocks_parse() -> None:
     for block in found:
         ast.parse("\n" * block.line + block.code, str(PAGE))
     assert PAGE.read_text(encoding="utf-8").count("```{code-block} python") == len(found)
-    assert {block.library for block in found} == set(PACKAGES)
+    assert {block.framework for block in found} == set(PACKAGES)
 
 
 def test_one_release_each() -> None:
     """All blocks of a library were run with the same release, so that one environment runs them."""
-    assert len({(block.library, block.release) for block in blocks()}) == len(PACKAGES)
+    assert len({(block.framework, block.release) for block in blocks()}) == len(PACKAGES)
