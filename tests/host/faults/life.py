@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from falai import Event, Message, Start
 from falai.host import Keep, Settings
 from falai.host.ledger.port import Ledger, Statement, Work
 from falai.host.ledger.ready import next_delivery, next_not_before
@@ -22,14 +21,14 @@ from falai.host.ledger.waking import next_due
 from host.faults.death import Death, InlineLedger, Killed, MortalHost, MortalLedger, Rewrite
 from host.faults.desk import Desk, JumpingClock
 from host.faults.loop import JumpingLoop
+from host.faults.outside import PEOPLE, do
 from host.faults.script import SESSIONS, Step, draw_script
 from host.faults.world import World
 from strategies import Dice
 
-__all__ = ["CUSTOMER", "SETTINGS", "Life", "live"]
+__all__ = ["SETTINGS", "Life", "live"]
 
 _START_MS = 1_789_898_400_000
-CUSTOMER = "c"
 _NEVER_FULL = 1_000_000
 _NO_LIMIT = resource.RLIM_INFINITY
 _NOTES = 20_000
@@ -157,43 +156,10 @@ class _Living:
         await self._do(step)
 
     async def _do(self, step: Step) -> None:
-        session, name = step.session, step.name
-        match step.kind:
-            case "message" | "again":
-                await self._says(session, name)
-            case "twice":
-                await asyncio.gather(self._says(session, name), self._says(session, name))
-            case "quick":
-                await self._says(session, name)
-                await asyncio.sleep(0.02)
-                await self._says(session, f"{name}b")
-            case "booked" | "paid":
-                await self.host.receive(session, Event(step.kind, name, {"n": name}), customer=CUSTOMER)
-            case "start":
-                await self.host.receive(session, Start("remind", name, {"n": name}), customer=CUSTOMER)
-            case "takeover":
-                await self._says(session, name)
-                await asyncio.sleep(step.ms / 1000)
-                await self._person(step)
-            case "hold" | "release" | "person":
-                await self._person(step)
-            case _:
-                await self._nature(step)
-
-    async def _says(self, session: str, name: str) -> None:
-        await self.host.receive(session, Message(name, id=name), customer=CUSTOMER)
-
-    async def _person(self, step: Step) -> None:
-        match step.kind:
-            case "hold" | "takeover":
-                await self.host.hold(step.session, "a person looks at it", skip=step.pause_ms > 0)
-                self.world.write("held", session=step.session)
-            case "release":
-                self.world.write("releasing", session=step.session)
-                await self.host.release(step.session)
-            case _:
-                await self.host.human_message(step.session, f"person {step.name}", id=step.name, by="Eva")
-                self.world.write("held", session=step.session)
+        if step.kind in PEOPLE:
+            await do(self.host, self.world, step)
+        else:
+            await self._nature(step)
 
     async def _nature(self, step: Step) -> None:
         match step.kind:

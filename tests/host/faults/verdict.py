@@ -17,7 +17,8 @@ from falai.flow.durations import parse_duration
 from falai.session.codec import session_from_json
 from falai.session.dates import to_ms
 from falai.session.inputs import Anchor
-from host.faults.life import CUSTOMER, SETTINGS
+from host.faults.life import SETTINGS
+from host.faults.outside import CUSTOMER
 from host.faults.script import Step
 from host.faults.world import World
 

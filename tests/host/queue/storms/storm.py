@@ -15,13 +15,12 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import dict_row
 
-from falai import Event, Message, Start
 from falai.host.ledger.looking import counts
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.waking import next_due
 from falai.session.dates import system_now, to_ms
 from host.faults.death import Death, MortalHost
-from host.faults.life import CUSTOMER
+from host.faults.outside import do
 from host.faults.script import Kind, Step, draw_script
 from host.faults.verdict import judge
 from host.faults.world import World
@@ -121,7 +120,7 @@ class _Storm:
         if step.kind in NATURE:
             await self._nature.do(step)
         else:
-            await self._surely(lambda: self._do(step))
+            await self._surely(lambda: do(self._host, self._world, step))
         self._world.write("done", now=_now_ms())
         await asyncio.sleep(step.pause_ms / 1000)
 
@@ -133,43 +132,6 @@ class _Storm:
             except psycopg.Error:
                 await asyncio.sleep(_AGAIN_S)
         return await do()
-
-    async def _do(self, step: Step) -> None:
-        session, name = step.session, step.name
-        match step.kind:
-            case "twice":
-                await asyncio.gather(self._says(session, name), self._says(session, name))
-            case "quick":
-                await self._says(session, name)
-                await asyncio.sleep(0.02)
-                await self._says(session, f"{name}b")
-            case "booked" | "paid":
-                await self._host.receive(session, Event(step.kind, name, {"n": name}), customer=CUSTOMER)
-            case "start":
-                await self._host.receive(session, Start("remind", name, {"n": name}), customer=CUSTOMER)
-            case "takeover":
-                await self._says(session, name)
-                await asyncio.sleep(step.ms / 1000)
-                await self._person(step)
-            case "hold" | "release" | "person":
-                await self._person(step)
-            case _:
-                await self._says(session, name)
-
-    async def _says(self, session: str, name: str) -> None:
-        await self._host.receive(session, Message(name, id=name), customer=CUSTOMER)
-
-    async def _person(self, step: Step) -> None:
-        match step.kind:
-            case "release":
-                self._world.write("releasing", session=step.session)
-                await self._host.release(step.session)
-            case "person":
-                await self._host.human_message(step.session, f"person {step.name}", id=step.name, by="Eva")
-                self._world.write("held", session=step.session)
-            case _:
-                await self._host.hold(step.session, "a person looks at it", skip=step.pause_ms > 0)
-                self._world.write("held", session=step.session)
 
     async def _empty(self) -> None:
         async with await self._connected() as db:
