@@ -9,6 +9,7 @@ from threading import Thread
 import pytest
 from playwright.async_api import Browser, Page
 
+from web.browser.axe import barriers
 from web.browser.chromium import Guard
 
 
@@ -16,6 +17,7 @@ class _Empty(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(204 if self.path == "/nothing" else 200)
         self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Security-Policy", "default-src 'none'; connect-src *")
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
@@ -72,3 +74,17 @@ async def test_no_name_leads_anywhere(watched: tuple[Page, Guard]) -> None:
     page, _ = watched
     failed = await page.evaluate("fetch('http://example.com/').then(() => 'reached', error => error.message)")
     assert failed == "Failed to fetch"
+
+
+async def test_a_page_that_keeps_people_out(watched: tuple[Page, Guard]) -> None:
+    """A button that says nothing is found, under a strict policy too, and looking for it breaks no rule."""
+    page, guard = watched
+    await page.evaluate("""() => {
+        document.documentElement.lang = 'en';
+        document.title = 'Words';
+        document.body.innerHTML = '<main><h1>Words</h1><button></button></main>';
+    }""")
+    assert [line.split(":")[0] for line in await barriers(page)] == ["button-name"]
+    await page.locator("button").evaluate("button => button.textContent = 'Send'")
+    assert await barriers(page) == []
+    assert guard.found == []
