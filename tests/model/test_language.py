@@ -36,7 +36,7 @@ async def test_a_reply_follows_the_customer() -> None:
 async def test_the_option_fixes_the_language(language: str) -> None:
     """Then it is named, and nothing is said of the customer's own."""
     prompt, system = await _asked(language=language)
-    assert f'in this language, in whichever one the customer writes: "{language}"' in prompt
+    assert f'Whatever language the customer writes, write it in: "{language}"' in prompt
     assert "language that the customer writes" not in prompt
     assert system == (await _asked())[1], "the stable prefix is as the rules have it (M-11.6)"
 
@@ -45,7 +45,7 @@ async def test_the_idle_speaker_has_the_same_language() -> None:
     """Where no flow speaks, too."""
     model = ScriptedModel({"speak": [{"message": "Olá!"}]})
     await Agent(name="Ana", model=model, language="pt").turn("s1", Message("hi", id="m1"))
-    assert 'in whichever one the customer writes: "pt"' in model.calls[0].prompt
+    assert 'write it in: "pt"' in model.calls[0].prompt
 
 
 async def test_a_language_is_one_line_of_text() -> None:

@@ -42,7 +42,7 @@ ADMITS = re.compile(
     r"\b(not|no|n't|cannot|unable|unfortunately|sorry|apolog\w+|failed|issue|problem|another|different|taken|full)\b"
 )
 PORTUGUESE = r"\b(voc[êe]s?|mesa|qual|quantas|seu|nome|para|pessoas)\b"
-ENGLISH = r"\b(you|your|the|how|many|what|name|table|please|sorry|is|we|have)\b"
+ENGLISH = r"\b(you|your|the|how|many|what|name|table|please|sorry|is|we|have|hello|would|like|to|thank)\b"
 CLAIMS = re.compile(r"\b(is|has been|was|been|have|successfully) (now )?(successfully )?(booked|confirmed|reserved)\b")
 
 

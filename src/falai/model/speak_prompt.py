@@ -42,7 +42,7 @@ It never repeats the customer's message. """
 _THEIR_LANGUAGE: Final = """\
 It is in the language that the customer writes. An "ok", a name or a number does not tell a language: then it is that \
 of the talk so far. Only a wish for another language changes it."""
-_FIXED_LANGUAGE: Final = "It is in this language, in whichever one the customer writes: "
+_FIXED_LANGUAGE: Final = "Whatever language the customer writes, write it in: "
 _VALUES: Final = """\
 The values are what the customer has said, now or earlier. Take every detail that was given, also several at once. \
 What was not answered is null: no question and no filler goes there. Use exactly these names."""

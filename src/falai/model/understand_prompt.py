@@ -45,7 +45,9 @@ _OUTPUT: Final = """\
 One JSON object and nothing else: no words around it, no fence. Keep every key; what you cannot tell is null."""
 
 _SECTIONS: Final = {
-    "flows": "for each flow a whole number from 0 to 100, by the scale above",
+    "flows": (
+        "for each flow a whole number from 0 to 100, by the scale above; 0 only where nothing in the message speaks for it"
+    ),
     "mentions": "for each true or false",
     "extract": "for each that is true what was read, else null",
     "branches": "for each question true or false",
