@@ -1,0 +1,69 @@
+"""Who calls, found out once for a request, and how often somebody may.
+
+A caller that is known has a bucket of its own. Everybody else shares that of the address, whatever token they
+show: nobody can use up the requests of another one, and whoever guesses is slowed down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from math import ceil
+from typing import Final, cast
+
+from falai.web.access.addresses import Proxies, neighbourhood
+from falai.web.access.buckets import Buckets
+from falai.web.access.callers import Caller
+from falai.web.access.heads import App, Head, Receive, Send, value_of
+from falai.web.access.keys import Keys
+from falai.web.access.refusing import problem, refuse
+
+__all__ = ["Identifying", "caller_in", "token_in"]
+
+_CALLER: Final = "falai.caller"
+_BEARER: Final = re.compile(r"bearer +(\S+)", re.IGNORECASE)
+_PROTOCOL: Final = "falai.token."
+
+
+class Identifying:
+    """ASGI: refuses who comes too often (429), and notes the caller. Raises what the ledger raises."""
+
+    def __init__(self, app: App, keys: Keys, rate: str, proxies: Proxies) -> None:
+        self._app = app
+        self._keys = keys
+        self._buckets = Buckets(rate)
+        self._proxies = proxies
+
+    async def __call__(self, head: Head, receive: Receive, send: Send) -> None:
+        if head["type"] == "lifespan":
+            await self._app(head, receive, send)
+            return
+        token = token_in(head)
+        wait = self._buckets.take(self._whose(head, token), asyncio.get_running_loop().time())
+        if wait is not None:
+            seconds = ceil(wait)
+            why = f"Come again in {seconds} s."
+            await refuse(head, receive, send, problem("too-many-requests", why, Retry_After=str(seconds)))
+            return
+        head[_CALLER] = None if token is None else await self._keys.caller(token)
+        await self._app(head, receive, send)
+
+    def _whose(self, head: Head, token: str | None) -> str:
+        known = None if token is None else self._keys.seen(token)
+        return known or neighbourhood(self._proxies.client(head))
+
+
+def caller_in(head: Head) -> Caller | None:
+    """Whose request this is; `None` when that is not known."""
+    return cast("Caller | None", head.get(_CALLER))
+
+
+def token_in(head: Head) -> str | None:
+    """The token that a request shows, right or wrong: in `Authorization`, of a WebSocket also among the sub-protocols,
+    as `falai.token.<token>`, since a page cannot set a header there.
+    """
+    found = _BEARER.fullmatch(value_of(head, b"authorization") or "")
+    if found is not None or head["type"] != "websocket":
+        return None if found is None else found[1]
+    shown = (name for name in head.get("subprotocols", ()) if name.startswith(_PROTOCOL))
+    return next((name.removeprefix(_PROTOCOL) for name in shown), None)
