@@ -73,6 +73,7 @@ CODES: Final[Mapping[str, Code]] = {
     "no-channel": Code(404, "There is no such channel", "The host was not given one of this name."),
     "no-dead-letter": Code(404, "There is no such dead letter", "It was retried or dropped already."),
     "method-not-allowed": Code(405, "This address has other methods", "The header `Allow` lists them."),
+    "too-slow": Code(408, "The body took too long", "Send it again, without pauses."),
     "too-large": Code(413, "The request is too large", "Send less at a time."),
     "bad-host": Code(421, "This server has another name", "Name the host in the settings, if it is yours."),
     "invalid": Code(422, "The request has mistakes", "Mend each of `errors`."),
@@ -87,7 +88,7 @@ CODES: Final[Mapping[str, Code]] = {
 }
 _BY_STATUS: Final = {
     400: "bad-request", 401: "unauthenticated", 403: "forbidden", 404: "not-found", 405: "method-not-allowed",
-    413: "too-large", 421: "bad-host", 422: "invalid", 429: "too-many-requests",
+    408: "too-slow", 413: "too-large", 421: "bad-host", 422: "invalid", 429: "too-many-requests",
 }  # fmt: skip
 
 
