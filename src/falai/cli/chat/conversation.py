@@ -21,11 +21,11 @@ from falai.agent import Agent
 from falai.cli.chat.clock import ShiftedClock
 from falai.cli.chat.file import ChatFile
 from falai.cli.chat.records import TurnRecord, record_of
-from falai.cli.chat.words import shortened, why_provider_failed
 from falai.errors import FalaiError, ProviderError, SessionConflictError, words_of
 from falai.session.dates import iso, to_ms
 from falai.session.model import Session, StepOutcome
 from falai.turn.result import TurnResult
+from falai.turn.words import shortened, why_provider_failed
 
 __all__ = ["Conversation", "Screen", "with_model_and_clock"]
 

@@ -17,7 +17,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from falai.cli.chat.words import why_provider_failed
 from falai.cli.clean import clean
 from falai.cli.flows.sources import Source, load_owner
 from falai.cli.flows.specfile import spec_text, why_not_written
@@ -29,6 +28,7 @@ from falai.flow.drawing.flows import picture_of_flow
 from falai.flow.places import Finding, Notice
 from falai.model.drafting import Attempt, Draft, draft_flow
 from falai.model.port import Model
+from falai.turn.words import why_provider_failed
 
 __all__ = ["DraftOptions", "run_draft"]
 
