@@ -26,6 +26,7 @@ from falai.host.queue.installing import install
 from falai.host.queue.works import What, look_for_due
 from falai.host.setup import Setup
 from falai.host.waiting import Waiters
+from falai.host.watching import Watchers
 from falai.turn.result import OutMessage
 
 __all__ = ["Fifo", "FifoHost"]
@@ -144,7 +145,7 @@ class FifoLane:
 class Fifo:
     """A `Dispatching`."""
 
-    def __init__(self, setup: Setup, doing: Doing, waiters: Waiters) -> None:
+    def __init__(self, setup: Setup, doing: Doing, waiters: Waiters, _watchers: Watchers) -> None:
         self._setup, self._waiters = setup, waiters
         self.turns = FifoLane(setup, "turn", doing.turn)
         self.deliveries = FifoLane(setup, "deliver", doing.deliver)
@@ -183,6 +184,9 @@ class Fifo:
 
     def tell(self, job: Job, messages: Sequence[OutMessage]) -> Work[None]:
         return tell(job, messages)
+
+    async def watched(self, place: Place) -> None:
+        """Nobody does."""
 
     async def held(self, place: Place) -> None:
         for _ in range(20):

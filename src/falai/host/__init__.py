@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from falai.host.receiving import Received
     from falai.host.settings import Keep, Settings
     from falai.host.shards import Shards
+    from falai.host.watching import Changed, Seen, SetAside, Turned, Withdrawn, Words
     from falai.host.windows import SendingWindow, Windows
 
 __all__ = [
-    "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received", "Recipient",
-    "SendingWindow", "SetAsideError", "Settings", "Shards", "Status", "Turning", "Windows", "hand_over",
-    "to_prometheus",
+    "Changed", "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received",
+    "Recipient", "Seen", "SendingWindow", "SetAside", "SetAsideError", "Settings", "Shards", "Status", "Turned",
+    "Turning", "Windows", "Withdrawn", "Words", "hand_over", "to_prometheus",
 ]  # fmt: skip
 
 # The files below import their package: names are looked up when they are asked for.
 _HOMES = {
+    "Changed": "falai.host.watching",
     "Host": "falai.host.host",
     "HostBusyError": "falai.host.errors",
     "HostError": "falai.host.errors",
@@ -44,13 +46,18 @@ _HOMES = {
     "Planned": "falai.host.campaigning",
     "Received": "falai.host.receiving",
     "Recipient": "falai.host.campaigning",
+    "Seen": "falai.host.watching",
     "SendingWindow": "falai.host.windows",
+    "SetAside": "falai.host.watching",
     "SetAsideError": "falai.host.errors",
     "Settings": "falai.host.settings",
     "Shards": "falai.host.shards",
     "Status": "falai.host.looking",
+    "Turned": "falai.host.watching",
     "Turning": "falai.host.callables",
     "Windows": "falai.host.windows",
+    "Withdrawn": "falai.host.watching",
+    "Words": "falai.host.watching",
     "hand_over": "falai.host.gating",
     "to_prometheus": "falai.host.metrics",
 }

@@ -57,6 +57,7 @@ class Deliveries:
                 return await self._failed(message, error)
             await self._setup.checkpoint("sent")
             message = await self._note(message, taken)
+            self._signals.changed(place)
         if message is not None:
             self._signals.due("message", message.due_at)
         return False
@@ -112,6 +113,7 @@ class Deliveries:
         now = self._setup.now_ms()
         if pause is None:
             await self._setup.ledger.run(send_failed(message, why, now_ms=now))
+            self._signals.changed(message.place)
             return True
         await self._setup.ledger.run(send_later(message, why, now + pause))
         self._signals.due("message", now + pause)

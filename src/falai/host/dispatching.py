@@ -19,12 +19,12 @@ from falai.host.ledger.port import Job, Place, Work
 from falai.host.trouble import Patience, tell_trouble
 from falai.turn.result import OutMessage
 
-__all__ = ["Dispatcher", "Dispatching", "Doing", "Lane", "What"]
+__all__ = ["CALM_EACH", "Dispatcher", "Dispatching", "Doing", "Lane", "What"]
 
 What = Literal["input", "message", "wake"]
 
 _PAUSE_S: Final = 1.0  # after the ledger itself failed
-_CALM_EACH: Final = 8  # so often those for whom nobody waits have their turn, however many are urgent
+CALM_EACH: Final = 8  # so often those for whom nobody waits have their turn, however many are urgent
 
 
 class Dispatcher(Protocol):
@@ -103,6 +103,10 @@ class Dispatching(Protocol):
 
     def tell(self, job: Job, messages: Sequence[OutMessage]) -> Work[None]:
         """In the transaction of its commit: what the turn said, for those who asked in other processes."""
+        ...
+
+    async def watched(self, place: Place) -> None:
+        """Somebody watches from now on: what other processes do with this place is to be told."""
         ...
 
     async def held(self, place: Place) -> None:
@@ -205,7 +209,7 @@ class Lane:
 
     def _begin(self) -> bool:
         """Begins the next that may; False when there is none."""
-        queues = (self._urgent, self._calm) if (self._begun + 1) % _CALM_EACH else (self._calm, self._urgent)
+        queues = (self._urgent, self._calm) if (self._begun + 1) % CALM_EACH else (self._calm, self._urgent)
         for queue in queues:
             if (place := self._cap.first(queue)) is not None:
                 self._begun += 1

@@ -74,6 +74,9 @@ class Embedded:
     def tell(self, job: Job, messages: Sequence[OutMessage]) -> Work[None]:  # noqa: ARG002  # nobody else asks
         yield from ()
 
+    async def watched(self, place: Place) -> None:
+        """Who plays tells it."""
+
     async def held(self, place: Place) -> None:
         """`Engine.closing` has seen to it."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Final
 
 from falai.flow.durations import parse_duration
@@ -18,18 +18,19 @@ from falai.host.dispatching import Dispatching, Doing, What
 from falai.host.embedded import Embedded
 from falai.host.ledger.campaigning import next_start
 from falai.host.ledger.playing import next_job
-from falai.host.ledger.port import Done, Job, Limits, Place, Work
+from falai.host.ledger.port import Arrival, Done, Job, Limits, Place, Work
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.ready import places_to_deliver, ready_places
 from falai.host.ledger.sweeping import sweep
 from falai.host.ledger.waking import next_due
 from falai.host.metrics import count_set_aside, count_turn
-from falai.host.receiving import Intake
+from falai.host.receiving import Intake, Received, overloaded
 from falai.host.setup import Setup
 from falai.host.trouble import tell_trouble
 from falai.host.turning import Turns
 from falai.host.waiting import Waiters
-from falai.turn.result import OutMessage
+from falai.host.watching import SetAside, Telling, Turned, Watcher, Watchers
+from falai.turn.result import OutMessage, TurnResult
 
 __all__ = ["Engine"]
 
@@ -42,14 +43,15 @@ class Engine:
     """Runs from `start` to `stop`. Without a `dispatching` the ledger says which it is."""
 
     def __init__(
-        self, setup: Setup, *, dispatching: Callable[[Setup, Doing, Waiters], Dispatching] | None = None
+        self, setup: Setup, *, dispatching: Callable[[Setup, Doing, Waiters, Watchers], Dispatching] | None = None
     ) -> None:
         self._setup = setup
         self.waiters = Waiters()
+        self.watchers = Watchers()
         limits = Limits(session=setup.settings.session_limit, host=setup.settings.host_limit)
-        self.intake = Intake(setup.name, limits)
+        self._intake = Intake(setup.name, limits)
         doing = Doing(Turns(setup, self).play, Deliveries(setup, self).deliver)
-        self.work = (dispatching or _dispatching)(setup, doing, self.waiters)
+        self.work = (dispatching or _dispatching)(setup, doing, self.waiters, self.watchers)
         self._closing: Counter[Place] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -68,6 +70,29 @@ class Engine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.work.close()
         self.waiters.close()
+        self.watchers.close()
+
+    async def take(self, place: Place, arrival: Arrival) -> Received:
+        """Takes an input in. Raises `OverloadedError`, and what the ledger raises."""
+        now = self._setup.now_ms()
+        taken = await self._setup.ledger.run(self._intake.take_in(place, arrival, now_ms=now))
+        if taken.full is not None:
+            raise overloaded(place, taken.full, self._setup.settings)
+        await self._setup.checkpoint("received")
+        if taken.new:
+            self.changed(place)
+        if arrival.not_before > now:
+            self.due("input", arrival.not_before)
+        else:
+            self.work.turns.ready(place, urgent=arrival.kind == "message")
+        return Received(arrival.key, bool(taken.new))
+
+    @asynccontextmanager
+    async def watching(self, place: Place) -> AsyncGenerator[Watcher, None]:
+        """Someone who is told what happens with a session from now on, whichever process does it."""
+        with self.watchers.watching(place) as watcher:
+            await self.work.watched(place)
+            yield watcher
 
     async def drained(self) -> None:
         """Returns when nothing is left to be done at the clock's now."""
@@ -90,8 +115,14 @@ class Engine:
 
     # --- what the parts tell ----------------------------------------------------------------------
 
-    def committed(self, job: Job, done: Done, messages: Sequence[OutMessage]) -> None:
+    def telling(self, job: Job) -> AbstractContextManager[Telling]:
+        return self.watchers.telling(job)
+
+    def committed(self, job: Job, done: Done, result: TurnResult | None) -> None:
+        messages = result.messages if result else ()
         self.waiters.tell(job, messages)
+        keys = tuple(row.key for row in job.inputs)
+        self.watchers.turned(job.place, Turned(keys, messages, result, job.revision + 1))
         count_turn(self._setup.name, job, done, now_ms=self._setup.now_ms())
         if done.outbox:
             self.work.deliveries.ready(job.place, urgent=True)
@@ -103,7 +134,12 @@ class Engine:
 
     def failed(self, job: Job, why: str) -> None:
         self.waiters.refuse(job, why)
+        for row in job.inputs:
+            self.watchers.tell(job.place, SetAside(row.key, why))
         count_set_aside(self._setup.name, job)
+
+    def changed(self, *places: Place) -> None:
+        self.watchers.changed(places)
 
     def due(self, what: What, at_ms: int) -> None:
         self.work.due(what, at_ms)
@@ -113,10 +149,12 @@ class Engine:
 
     @contextmanager
     def closing(self, place: Place) -> Generator[None, None, None]:
-        """While the gate of a place closes, nothing of it is sent that was read before."""
+        """While the gate of a place closes, nothing of it is sent that was read before; what is being said is not shown."""
         self._closing[place] += 1
+        self.watchers.silence(place)
         try:
             yield
+            self.changed(place)
         finally:
             self._closing[place] -= 1
             self._closing += Counter()  # without those that are at nought
@@ -143,10 +181,10 @@ class Engine:
                 tell_trouble("forget old rows", error)
 
 
-def _dispatching(setup: Setup, doing: Doing, waiters: Waiters) -> Dispatching:
+def _dispatching(setup: Setup, doing: Doing, waiters: Waiters, watchers: Watchers) -> Dispatching:
     """A database of PostgreSQL may have several hosts, and knows of their work itself."""
     if not isinstance(setup.ledger, PostgresLedger):
         return Embedded(setup, doing)
     from falai.host.queue.dispatching import Queued  # a host that has its database alone needs no queue
 
-    return Queued(setup, setup.ledger, doing, waiters)
+    return Queued(setup, setup.ledger, doing, waiters, watchers)

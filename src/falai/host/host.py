@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
@@ -20,25 +20,23 @@ from falai.host.engine import Engine
 from falai.host.ledger import dead as set_aside
 from falai.host.ledger import erasing, gating, looking
 from falai.host.ledger.campaigning import stop_campaign
-from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Place
-from falai.host.ledger.postgres import PostgresLedger
-from falai.host.looking import Look, Status, look_at
-from falai.host.queue.clock import DatabaseClock
+from falai.host.ledger.port import Arrival, DeadRow, Gate, Ledger, Place, SessionRow
+from falai.host.looking import Look, Status, look_at, status_of
 from falai.host.receiving import (
     Received,
     Whose,
     arrival_of,
     arrival_of_person,
     noted_receipt,
-    overloaded,
     read_person,
     session_of,
 )
 from falai.host.saving import person_says
 from falai.host.settings import Settings
 from falai.host.setup import Setup
-from falai.host.stores import ledger_of
-from falai.session.dates import iso, system_now, to_ms
+from falai.host.stores import clock_of, ledger_of
+from falai.host.watching import Seen
+from falai.session.dates import iso, to_ms
 from falai.session.inputs import Anchor, Claims, Event, Message, Silenced, Start
 from falai.turn.result import OutMessage
 
@@ -86,7 +84,7 @@ class Host(Generic[C]):
             callables=Callables(context=context, anchors=anchors, claims=claims, gate=gate, history=history),
             settings=settings or Settings(),
             tenant=tenant,
-            clock=_clock(clock or agent.clock, ledger),
+            clock=clock_of(ledger, clock or agent.clock),
             checkpoint=self.checkpoint,
         )
         self._engine: Engine | None = None
@@ -137,7 +135,7 @@ class Host(Generic[C]):
         """
         whose = Whose(customer=customer, channel=channel, address=address)
         place, arrival = self._arrival(session_id, input, whose, attachments, tenant)
-        return await self._take(place, arrival)
+        return await self._running.take(place, arrival)
 
     async def ask(
         self,
@@ -160,8 +158,8 @@ class Host(Generic[C]):
         place, arrival = self._arrival(session_id, input, whose, attachments, tenant)
         await self._running.work.asked(place, arrival.key)
         with self._running.waiters.expecting(place, arrival.key) as said:
-            received = await self._take(place, arrival)
-            if not received.new and not said.done() and not await self._is_waiting(place, arrival.key):
+            received = await self._running.take(place, arrival)
+            if not received.new and not said.done() and not await self.ledger.run(looking.waits(place, arrival.key)):
                 return said.result() if said.done() else ()
             async with asyncio.timeout(timeout):
                 return await said
@@ -186,7 +184,8 @@ class Host(Generic[C]):
     async def take_item(self, channel: str, item: Incoming | Receipt, *, tenant: str | None = None) -> Received | None:
         """Takes in one item of a request that was verified and parsed elsewhere; a receipt is noted, and gives `None`."""
         if isinstance(item, Receipt):
-            await self._ledger.run(noted_receipt(self._setup.name, channel, item, tenant))
+            place = await self.ledger.run(noted_receipt(self._setup.name, channel, item, tenant))
+            self._running.changed(*[place] if place else [])
             return None
         message = Message(item.text, id=item.id, at=iso(to_ms(item.at)))
         whose = {"channel": channel, "address": item.address, "tenant": tenant}
@@ -215,7 +214,7 @@ class Host(Generic[C]):
 
     async def stop_campaign(self, name: str, *, tenant: str | None = None) -> int:
         """Takes back the starts that have not come yet; how many. `campaign` goes on with them."""
-        return await self._ledger.run(stop_campaign(self._setup.name, tenant=self._setup.whose(tenant), campaign=name))
+        return await self.ledger.run(stop_campaign(self._setup.name, tenant=self._setup.whose(tenant), campaign=name))
 
     # --- people -----------------------------------------------------------------------------------
 
@@ -232,12 +231,15 @@ class Host(Generic[C]):
         gate = Gate(reason=reason, understand=understand, skip=skip)
         place = self._place(session_id, tenant)
         with self._running.closing(place):
-            await self._ledger.run(gating.hold(place, gate, now_ms=self._setup.now_ms()))
+            await self.ledger.run(gating.hold(place, gate, now_ms=self._setup.now_ms()))
             await self._running.work.held(place)
 
     async def release(self, session_id: str, *, tenant: str | None = None) -> bool:
         """Opens the gate; whether it was closed. With the customer's next message, a question that is open is put again."""
-        return await self._ledger.run(gating.release(self._place(session_id, tenant)))
+        place = self._place(session_id, tenant)
+        released = await self.ledger.run(gating.release(place))
+        self._running.changed(place)
+        return released
 
     async def human_message(
         self, session_id: str, text: str, *, id: str, by: str | None = None, tenant: str | None = None
@@ -248,12 +250,12 @@ class Host(Generic[C]):
         """
         place, now = self._place(session_id, tenant), self._setup.now_ms()
         message = read_person(text, id, by)
-        row = await self._ledger.run(looking.session(place))
+        row = await self.ledger.run(looking.session(place))
         channel = self._setup.channel(row.channel if row else None)
         done = person_says(place.session, message, channel, now_ms=now)
         arrival, reason = arrival_of_person(message), message.by or "a person answers"
         with self._running.closing(place):
-            new = await self._ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
+            new = await self.ledger.run(people.speak_as_person(place, arrival, done, reason=reason, now_ms=now))
             await self._running.work.held(place)
         self._running.work.deliveries.ready(place, urgent=True)
         return Received(arrival.key, new)
@@ -262,52 +264,88 @@ class Host(Generic[C]):
 
     async def look(self, session_id: str, *, limit: int = 100, tenant: str | None = None) -> Look | None:
         """A session as it stands; `None` when nothing ever came in for it."""
-        return await self._ledger.run(look_at(self._place(session_id, tenant), limit=limit))
+        return await self.ledger.run(look_at(self._place(session_id, tenant), limit=limit))
+
+    def watch(self, session_id: str, *, tenant: str | None = None) -> AbstractAsyncContextManager[AsyncIterator[Seen]]:
+        """What happens in a session, as it happens, until the host ends::
+
+            async with host.watch("s1") as seen:
+                async for one in seen: ...
+
+        The model is streamed only while somebody watches. A watcher that is slow loses words, and is told so
+        (`Changed`); it never holds up a turn. Raises `ValueError` for what is no id.
+        """
+        return self._running.watching(self._place(session_id, tenant))
+
+    async def sessions(
+        self,
+        *,
+        tenant: str | None = None,
+        customer: str | None = None,
+        channel: str | None = None,
+        held: bool | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> tuple[SessionRow, ...]:
+        """Sessions in the order of their ids, those behind the id `after`: the last of a page brings the next.
+
+        With `customer` and `channel` those of one, with `held` those whose gate is closed, or open.
+        """
+        wanted = looking.Wanted(customer=customer, channel=channel, held=held)
+        work = looking.sessions(
+            self._setup.name, tenant=self._setup.whose(tenant), wanted=wanted, after=after, limit=limit
+        )
+        return await self.ledger.run(work)
 
     async def status(self) -> Status:
         """How much waits, and how much is at work."""
-        engine = self._running
-        found = await self._ledger.run(looking.counts(self._setup.name, now_ms=self._setup.now_ms()))
-        return Status(
-            inputs=found.inputs,
-            oldest=found.oldest,
-            messages=found.messages,
-            wakes_due=found.wakes_due,
-            starts=found.starts,
-            dead=found.dead,
-            turns=engine.work.turns.in_flight,
-            deliveries=engine.work.deliveries.in_flight,
-        )
+        work = self._running.work
+        found = await self.ledger.run(looking.counts(self._setup.name, now_ms=self._setup.now_ms()))
+        return status_of(found, turns=work.turns.in_flight, deliveries=work.deliveries.in_flight)
 
     async def dead(
         self, session_id: str | None = None, *, limit: int = 100, tenant: str | None = None
     ) -> tuple[DeadRow, ...]:
         """What was set aside, the oldest first: inputs that failed, messages that could not be sent."""
         whose = None if tenant is None and session_id is None else self._setup.whose(tenant)
-        return await self._ledger.run(set_aside.dead(self._setup.name, tenant=whose, session=session_id, limit=limit))
+        return await self.ledger.run(set_aside.dead(self._setup.name, tenant=whose, session=session_id, limit=limit))
 
     async def retry(self, row: DeadRow) -> bool:
         """Tries it again, from where it stood; whether it was still set aside."""
-        found = await self._ledger.run(set_aside.retry_dead(row, now_ms=self._setup.now_ms()))
+        found = await self.ledger.run(set_aside.retry_dead(row, now_ms=self._setup.now_ms()))
         work = self._running.work
         lane = work.turns if row.what == "input" else work.deliveries
         lane.ready(row.place)
+        self._running.changed(row.place)
         return found
 
     async def drop(self, row: DeadRow) -> bool:
         """Lets it go for good; whether it was still set aside."""
-        return await self._ledger.run(set_aside.drop_dead(row, now_ms=self._setup.now_ms()))
+        found = await self.ledger.run(set_aside.drop_dead(row, now_ms=self._setup.now_ms()))
+        self._running.changed(row.place)
+        return found
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the host keeps everything in, for tools beside it. Raises `RuntimeError` while the host does not run."""
+        assert self._running
+        return self._setup.ledger
 
     # --- to forget --------------------------------------------------------------------------------
 
     async def erase(self, session_id: str, *, tenant: str | None = None) -> bool:
         """Erases all that is kept of a session, in every table; a turn that is under way will not count."""
-        return await self._ledger.run(erasing.erase(self._place(session_id, tenant)))
+        place = self._place(session_id, tenant)
+        erased = await self.ledger.run(erasing.erase(place))
+        self._running.changed(place)
+        return erased
 
     async def erase_customer(self, customer: str, *, tenant: str | None = None) -> tuple[str, ...]:
         """Erases all sessions of a customer; gives their ids."""
         work = erasing.erase_customer(self._setup.name, tenant=self._setup.whose(tenant), customer=customer)
-        return await self._ledger.run(work)
+        erased = await self.ledger.run(work)
+        self._running.changed(*(self._place(session, tenant) for session in erased))
+        return erased
 
     async def sweep(self) -> None:
         """Forgets now what `settings.keep` no longer keeps; a host does so each minute."""
@@ -334,11 +372,6 @@ class Host(Generic[C]):
             raise RuntimeError("the host does not run: use it within `async with host:`")
         return self._engine
 
-    @property
-    def _ledger(self) -> Ledger:
-        assert self._running
-        return self._setup.ledger
-
     def _place(self, session_id: str, tenant: str | None) -> Place:
         return self._setup.place(session_id, tenant)
 
@@ -355,30 +388,8 @@ class Host(Generic[C]):
         )
         return self._place(session_id, tenant), arrival
 
-    async def _take(self, place: Place, arrival: Arrival) -> Received:
-        engine, now, settings = self._running, self._setup.now_ms(), self._setup.settings
-        taken = await self._ledger.run(engine.intake.take_in(place, arrival, now_ms=now))
-        if taken.full is not None:
-            raise overloaded(place, taken.full, settings)
-        await self.checkpoint("received")
-        if arrival.not_before > now:
-            engine.due("input", arrival.not_before)
-        else:
-            engine.work.turns.ready(place, urgent=arrival.kind == "message")
-        return Received(arrival.key, bool(taken.new))
-
-    async def _is_waiting(self, place: Place, key: str) -> bool:
-        return any(row.key == key for row in await self._ledger.run(looking.waiting(place)))
-
 
 def _channels(given: Channel | Mapping[str, Channel] | None) -> Mapping[str, Channel]:
     if given is None:
         return {}
     return dict(given) if isinstance(given, Mapping) else {given.name: given}
-
-
-def _clock(given: Callable[[], datetime], ledger: Ledger) -> Callable[[], datetime]:
-    """Several processes go by one clock: that of their database, unless somebody gave another."""
-    if given is not system_now or not isinstance(ledger, PostgresLedger):
-        return given
-    return DatabaseClock(system_now)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from falai.host.ledger import looking
 from falai.host.ledger.dead import dead
 from falai.host.ledger.port import (
+    Counts,
     DeadRow,
     InputRow,
     LogRow,
@@ -21,7 +22,7 @@ from falai.host.ledger.port import (
 from falai.session.codec import session_from_json
 from falai.session.model import Run, Session
 
-__all__ = ["Look", "Status", "look_at"]
+__all__ = ["Look", "Status", "look_at", "status_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,20 @@ class Status:
     dead: int
     turns: int
     deliveries: int
+
+
+def status_of(found: Counts, *, turns: int, deliveries: int) -> Status:
+    """What the ledger counts, beside what this process is at."""
+    return Status(
+        inputs=found.inputs,
+        oldest=found.oldest,
+        messages=found.messages,
+        wakes_due=found.wakes_due,
+        starts=found.starts,
+        dead=found.dead,
+        turns=turns,
+        deliveries=deliveries,
+    )
 
 
 def look_at(place: Place, *, limit: int) -> Work[Look | None]:

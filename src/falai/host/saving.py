@@ -102,10 +102,15 @@ def _was_silenced(result: TurnResult) -> bool:
 
 
 class _Log(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A line of the run log: every outcome, start, end and skip of an input, and what it cost."""
+    """A line of the run log: every outcome, start, end and skip of an input, and what it cost.
+
+    `revision` is that of its commit, which its messages have too; `keys` are the inputs of a burst.
+    """
 
     kind: str
     attempts: int
+    revision: int
+    keys: Sequence[str] = ()
     outcomes: Sequence[StepOutcome] = ()
     started: Sequence[Mapping[str, str]] = ()
     ended: Sequence[Mapping[str, str]] = ()
@@ -118,6 +123,8 @@ def _log(job: Job, result: TurnResult) -> str:
     log = _Log(
         kind=job.inputs[0].kind,
         attempts=job.attempts + 1,
+        revision=job.revision + 1,
+        keys=[row.key for row in job.inputs] if len(job.inputs) > 1 else (),
         outcomes=result.outcomes,
         started=[{"runId": run.run_id, "flowId": run.flow_id, "anchor": run.anchor} for run in result.started],
         ended=[{"runId": end.run.id, "flowId": end.run.flow_id, "reason": end.reason} for end in result.ended],

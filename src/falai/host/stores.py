@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from os import PathLike
 from typing import Final
 
 from falai.host.ledger.port import Ledger
 from falai.host.ledger.postgres import PostgresLedger
+from falai.host.queue.clock import DatabaseClock
+from falai.session.dates import system_now
 from falai.session.jsontext import show
 
-__all__ = ["check_store", "ledger_of"]
+__all__ = ["check_store", "clock_of", "ledger_of"]
 
 _SQLITE: Final = "sqlite:///"
 _POSTGRES: Final = ("postgresql://", "postgres://")
@@ -35,3 +39,10 @@ def ledger_of(store: str | PathLike[str] | Ledger) -> Ledger:
     from falai.host.ledger.sqlite import SQLiteLedger  # a host on another ledger needs no SQLite
 
     return SQLiteLedger(store)
+
+
+def clock_of(ledger: Ledger, given: Callable[[], datetime]) -> Callable[[], datetime]:
+    """Several processes go by one clock: that of their database, unless somebody gave another."""
+    if given is not system_now or not isinstance(ledger, PostgresLedger):
+        return given
+    return DatabaseClock(system_now)

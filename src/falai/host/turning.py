@@ -28,6 +28,7 @@ from falai.host.saving import done_of
 from falai.host.setup import Setup
 from falai.host.signals import Signals
 from falai.host.trouble import others_cancelled
+from falai.host.watching import Telling
 from falai.host.windows import Later
 from falai.log import line
 from falai.model.redaction import without_secrets
@@ -52,7 +53,11 @@ class Ended:
 
     done: Done
     prepared: Prepared
-    messages: tuple[OutMessage, ...] = ()
+    result: TurnResult | None = None
+
+    @property
+    def messages(self) -> tuple[OutMessage, ...]:
+        return self.result.messages if self.result else ()
 
 
 class Turns:
@@ -72,7 +77,8 @@ class Turns:
                 return False
             await setup.checkpoint("taken")
             try:
-                committed, more = await self._play(job, elsewhere)
+                with self._signals.telling(job) as telling:
+                    committed, more = await self._play(job, elsewhere, telling)
             except _GoneError:
                 return True
             if committed.conflict is None:
@@ -81,29 +87,33 @@ class Turns:
             extra = line("turn.lost", session=place.session, conflict=committed.conflict)
             _LOG.info("a turn lost to another writer (%s), and is played again", committed.conflict, extra=extra)
 
-    async def _play(self, job: Job, elsewhere: Committed) -> tuple[Committed, bool]:
+    async def _play(self, job: Job, elsewhere: Committed, telling: Telling) -> tuple[Committed, bool]:
         limit = asyncio.timeout(parse_duration(self._setup.settings.turn_limit) / 1000)
         try:
             with others_cancelled():
                 async with limit:
                     prepared = await prepare(self._setup, job, elsewhere)
-                    ended = prepared if isinstance(prepared, Later) else await self._done(job, prepared)
+                    ended = prepared if isinstance(prepared, Later) else await self._done(job, prepared, telling)
         except _GoneError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, the input is still there
             late = TimeoutError(f"the turn took longer than {self._setup.settings.turn_limit} (turn_limit)")
+            telling.withdraw()
             await self._failed(job, late if limit.expired() else error)
             return Committed(), True
         if isinstance(ended, Later):
             return await self._put_off(job, ended)
         await self._setup.checkpoint("played")
-        return await self._commit(job, ended)
+        committed, more = await self._commit(job, ended)
+        if committed.conflict is None:
+            telling.kept()
+        return committed, more
 
-    async def _done(self, job: Job, prepared: Prepared) -> Ended:
+    async def _done(self, job: Job, prepared: Prepared, telling: Telling) -> Ended:
         if prepared.given is None:
             return Ended(Done(transcript=prepared.heard), prepared)
         with handing_over() as reasons:
-            result = await self._turn(job, prepared.given)
+            result = await self._turn(job, prepared.given, telling)
         done = done_of(
             job,
             prepared.given.session,
@@ -115,11 +125,11 @@ class Turns:
             hold=reasons[-1] if reasons and job.gate.reason is None else None,  # a person's gate stays as it is
             opt_out=prepared.opts == "out",
         )
-        return Ended(done, prepared, result.messages)
+        return Ended(done, prepared, result)
 
-    async def _turn(self, job: Job, given: Given) -> TurnResult:
+    async def _turn(self, job: Job, given: Given, telling: Telling) -> TurnResult:
         agent, clock = self._setup.agent, self._setup.clock
-        model = JournaledModel(agent.model, job.journal)
+        model = JournaledModel(agent.model, job.journal, withdraw=telling.withdraw)
 
         async def keep(answers: Sequence[Answer]) -> None:
             noted = {(answer.name, answer.position): to_text(answer.reply) for answer in answers}
@@ -128,7 +138,7 @@ class Turns:
             await self._setup.checkpoint("noted")
 
         with TurnWork(agent.plan.name, model.name, given, content=agent.trace_content) as watched:
-            drive = JournaledDrive(agent.plan, model, clock, given, watched, journal=model, keep=keep)
+            drive = JournaledDrive(agent.plan, model, clock, given, watched, journal=model, keep=keep, telling=telling)
             while drive.effect is not None:
                 await drive.perform()
                 await self._setup.checkpoint("performed")
@@ -139,7 +149,7 @@ class Turns:
         committed, more = await self._setup.ledger.run(work)
         await self._setup.checkpoint("committed")
         if committed.conflict is None:
-            self._signals.committed(job, ended.done, ended.messages)
+            self._signals.committed(job, ended.done, ended.result)
         return committed, more
 
     async def _put_off(self, job: Job, later: Later) -> tuple[Committed, bool]:

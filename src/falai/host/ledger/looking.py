@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 from falai.host.ledger.port import (
     Counts,
     Gate,
@@ -17,7 +19,10 @@ from falai.host.ledger.port import (
     Work,
 )
 
-__all__ = ["counts", "messages", "run_log", "session", "sessions", "sessions_of", "transcript", "waiting", "wakes"]
+__all__ = [
+    "Wanted", "counts", "messages", "run_log", "session", "sessions", "sessions_of", "transcript", "waiting", "waits",
+    "wakes",
+]  # fmt: skip
 
 _FAR = 2**62
 
@@ -30,7 +35,7 @@ _COLUMNS = """
         created_at, updated_at
     FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session"""
 _ONE = f"SELECT {_COLUMNS} = ?"
-_PAGE = f"SELECT {_COLUMNS} > ? ORDER BY session LIMIT ?"
+_PAGE = f"SELECT {_COLUMNS} > ?{{wanted}} ORDER BY session LIMIT ?"
 _OF_CUSTOMER = "SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ?"
 _TRANSCRIPT = """
     SELECT seq, role, text, at, id, data FROM falai_transcript
@@ -45,6 +50,7 @@ _MESSAGES = """
 _WAITING = """
     SELECT key, kind, body, attachments, received_at FROM falai_inbox
     WHERE tenant = ? AND agent = ? AND session = ? AND state = 'new' ORDER BY seq"""
+_WAITS = "SELECT 1 FROM falai_inbox WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new'"
 _WAKES = "SELECT key, due_at FROM falai_wakes WHERE tenant = ? AND agent = ? AND session = ?"
 _INPUTS = "SELECT count(*), min(received_at) FROM falai_inbox WHERE agent = ? AND state = 'new'"
 _UNSENT = "SELECT count(*) FROM falai_outbox WHERE agent = ? AND state = 'new'"
@@ -60,9 +66,28 @@ def session(place: Place) -> Work[SessionRow | None]:
     return _session(place.tenant, place.agent, rows[0]) if rows else None
 
 
-def sessions(agent: str, *, tenant: str, after: str | None = None, limit: int) -> Work[tuple[SessionRow, ...]]:
+class Wanted(NamedTuple):
+    """Which sessions: of a customer, of a channel, with a gate that is closed or open; `None` is any."""
+
+    customer: str | None = None
+    channel: str | None = None
+    held: bool | None = None
+
+
+_ANY: Final = Wanted()
+
+
+def sessions(
+    agent: str, *, tenant: str, wanted: Wanted = _ANY, after: str | None = None, limit: int
+) -> Work[tuple[SessionRow, ...]]:
     """Sessions in the order of their ids, those behind `after`."""
-    (rows,) = yield (Statement(_PAGE, (tenant, agent, after or "", limit)),)
+    given = {"customer": wanted.customer, "channel": wanted.channel}
+    equal = {name: value for name, value in given.items() if value is not None}
+    filters = "".join(f" AND {name} = ?" for name in equal)
+    if wanted.held is not None:
+        filters += f" AND gate_reason IS {'NOT ' if wanted.held else ''}NULL"
+    sql = _PAGE.replace("{wanted}", filters)
+    (rows,) = yield (Statement(sql, (tenant, agent, after or "", *equal.values(), limit)),)
     return tuple(_session(tenant, agent, row) for row in rows)
 
 
@@ -94,6 +119,12 @@ def waiting(place: Place) -> Work[tuple[InputRow, ...]]:
     """The inputs that wait to be played, in their order."""
     (rows,) = yield (Statement(_WAITING, _who(place)),)
     return tuple(InputRow(*row) for row in rows)
+
+
+def waits(place: Place, key: str) -> Work[bool]:
+    """Whether an input waits to be played."""
+    (rows,) = yield (Statement(_WAITS, (*_who(place), key)),)
+    return bool(rows)
 
 
 def wakes(place: Place) -> Work[tuple[WakeWrite, ...]]:

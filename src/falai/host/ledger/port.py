@@ -17,7 +17,7 @@ from msgspec import Struct
 
 __all__ = [
     "Arrival", "Claim", "Committed", "Counts", "DeadRow", "Done", "Gate", "InputRow", "Job", "Keep", "Ledger", "Limits",
-    "LiveRun", "LogRow", "MessageRow", "OutMessage", "Place", "Reply", "Row", "Said", "SessionRow", "Statement", "Step",
+    "LiveRun", "LogRow", "MessageRow", "OutMessage", "Place", "Reply", "Row", "Said", "SaidRow", "SessionRow", "Statement", "Step",
     "TakenIn", "TranscriptLine", "TranscriptRow", "Undo", "WakeWrite", "Work",
 ]  # fmt: skip
 
@@ -326,6 +326,18 @@ class MessageRow(Struct, frozen=True):
     provider_id: str | None
     status: str | None
     error: str | None
+
+
+class SaidRow(Struct, frozen=True):
+    """A message that the customer should see. `cursor` is behind it, `at` is when it was sent; `after_ms` is its pause."""
+
+    cursor: str
+    key: str
+    body: str
+    by_person: bool
+    after_ms: int
+    state: Literal["new", "sent", "dead"]
+    at: int | None
 
 
 class DeadRow(Struct, frozen=True):

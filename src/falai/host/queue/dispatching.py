@@ -18,11 +18,13 @@ from falai.host.queue.capping import park, unpark
 from falai.host.queue.clock import DatabaseClock
 from falai.host.queue.installing import install
 from falai.host.queue.lane import QueueLane, place_of
+from falai.host.queue.watching import Elsewhere
 from falai.host.queue.worker import Worker
 from falai.host.queue.works import What, find_lost, is_at_work, job_ended, look_for_due, queue_of
 from falai.host.setup import Setup
 from falai.host.trouble import tell_trouble
 from falai.host.waiting import Waiters
+from falai.host.watching import Watchers
 from falai.turn.result import OutMessage
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ __all__ = ["Queued"]
 
 _LOOK_S: Final = 0.1
 _ASKED_S: Final = 0.05
+_WATCHED_S: Final = 0.5
 _ROOM: Final = 1000
 _SENDING_S: Final = 1.0
 _MINUTE_S: Final = 60.0
@@ -40,11 +43,14 @@ _MINUTE_S: Final = 60.0
 class Queued:
     """A `Dispatching` of any number of processes on one database."""
 
-    def __init__(self, setup: Setup, ledger: PostgresLedger, doing: Doing, waiters: Waiters) -> None:
+    def __init__(
+        self, setup: Setup, ledger: PostgresLedger, doing: Doing, waiters: Waiters, watchers: Watchers
+    ) -> None:
         self._setup = setup
         self._ledger = ledger
         self._doing = doing
         self._waiters = waiters
+        self._elsewhere = Elsewhere(setup, watchers)
         self._late_ms = parse_duration(setup.settings.max_late)
         self._lost = False
 
@@ -66,6 +72,7 @@ class Queued:
         return (
             *(self.turns.run(), self.deliveries.run(), self._worker.live()),
             *(_each(_LOOK_S, self.look), _each(_ASKED_S, self._answers), _each(_MINUTE_S, self._find_lost)),
+            _each(_WATCHED_S, self._elsewhere.look),
         )
 
     async def close(self) -> None:
@@ -114,6 +121,9 @@ class Queued:
 
     async def asked(self, place: Place, key: str) -> None:
         await self._ledger.run(ask(place, key))
+
+    async def watched(self, place: Place) -> None:
+        await self._elsewhere.begin(place)
 
     def tell(self, job: Turn, messages: Sequence[OutMessage]) -> Work[None]:
         return tell(job, messages)
