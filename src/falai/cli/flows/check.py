@@ -20,10 +20,10 @@ from falai.cli.clean import clean
 from falai.cli.flows.checking import Found, check_sources
 from falai.cli.flows.excerpts import excerpt
 from falai.cli.flows.sources import Source, load_sources
-from falai.cli.flows.spots import Located, lines_of
 from falai.cli.loading import LoadError
 from falai.flow.analysis import silenced
 from falai.flow.places import Notice, is_list, is_object
+from falai.flow.spots import Located, lines_of
 
 __all__ = ["run_check"]
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from falai.cli.flows.documents import has_flows, stray_keys
 from falai.cli.flows.sources import Source
-from falai.cli.flows.spots import Located
 from falai.errors import Problem
 from falai.flow.advice import advice
 from falai.flow.analysis import analyse
@@ -22,6 +21,7 @@ from falai.flow.places import Finding, Notice, flow_place, is_object
 from falai.flow.plan import AgentPlan, FlowPlan
 from falai.flow.registries import Registries
 from falai.flow.spec import check_flow
+from falai.flow.spots import Located
 from falai.flow.wire import flow_from_wire
 from falai.session.jsontext import parse_json, quoted
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from falai.cli.clean import clean
-from falai.cli.flows.spots import Located, lines_of
+from falai.flow.spots import Located, lines_of
 
 __all__ = ["excerpt"]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from falai.cli.flows.spots import Located, Span
+from falai.flow.spots import Located, Span
 from falai.session.jsontext import parse_json
 
 __all__ = ["PythonPlaces", "modules_beside"]

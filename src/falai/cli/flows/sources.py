@@ -17,7 +17,15 @@ from typing import Any, TypeGuard
 from falai.agent import Agent
 from falai.cli.flows.documents import SCHEMA, agent_options, has_flows, is_agent, is_flow_document
 from falai.cli.flows.pyplaces import PythonPlaces, modules_beside
-from falai.cli.flows.spots import (
+from falai.cli.loading import LoadError, Named, load_named
+from falai.errors import FlowConfigurationError, Problem
+from falai.flow.build import AgentOptions, examine
+from falai.flow.definition import Flow
+from falai.flow.documents import read_json, read_yaml
+from falai.flow.places import Finding, listing
+from falai.flow.plan import AgentPlan
+from falai.flow.registries import Registries
+from falai.flow.spots import (
     Located,
     RefusedError,
     Span,
@@ -28,15 +36,7 @@ from falai.cli.flows.spots import (
     spot_at,
     yaml_spots,
 )
-from falai.cli.flows.unreadable import point, unreadable
-from falai.cli.loading import LoadError, Named, load_named
-from falai.errors import FlowConfigurationError, Problem
-from falai.flow.build import AgentOptions, examine
-from falai.flow.definition import Flow
-from falai.flow.documents import read_json, read_yaml
-from falai.flow.places import Finding, listing
-from falai.flow.plan import AgentPlan
-from falai.flow.registries import Registries
+from falai.flow.unreadable import point, unreadable
 from falai.flow.wire import to_wire
 from falai.session.jsontext import is_list, is_object
 

@@ -10,8 +10,8 @@ import json
 import re
 from typing import Any
 
-from falai.cli.flows.spots import RefusedError, Span, Spot, json_spots, span_of
 from falai.errors import Problem
+from falai.flow.spots import RefusedError, Span, Spot, json_spots, span_of
 
 __all__ = ["point", "unreadable"]
 
