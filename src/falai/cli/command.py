@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from falai.cli import flow_commands, host_commands, store_commands
+from falai.cli import flow_commands, host_commands, store_commands, web_commands
 
 __all__ = ["cli"]
 
@@ -99,5 +99,10 @@ def test(*, files: tuple[Path, ...], name_contains: str | None, verbose: bool) -
     sys.exit(run_scenarios(files, name_contains, verbose=verbose))
 
 
-for _command in (*host_commands.COMMANDS, *flow_commands.COMMANDS, *store_commands.COMMANDS):
+for _command in (
+    *host_commands.COMMANDS,
+    *web_commands.COMMANDS,
+    *flow_commands.COMMANDS,
+    *store_commands.COMMANDS,
+):
     cli.add_command(_command)

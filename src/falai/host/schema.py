@@ -11,7 +11,7 @@ from falai.host.ledger.port import Ledger
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.sqlite import SQLiteLedger
 
-__all__ = ["Part", "for_looking", "is_postgres", "schema_of", "upgrade"]
+__all__ = ["Part", "beside_host", "for_looking", "is_postgres", "schema_of", "upgrade"]
 
 
 class Part(NamedTuple):
@@ -46,9 +46,27 @@ async def for_looking(store: str) -> AsyncGenerator[Ledger, None]:
         if is_postgres(store)
         else SQLiteLedger(store.removeprefix("sqlite:///"), read_only=True)
     )
+    async with _opened(ledger):
+        yield ledger
+
+
+@asynccontextmanager
+async def beside_host(store: str) -> AsyncGenerator[Ledger, None]:
+    """The ledger of a store, open, to write what no host writes, while one may run on it. Raises as `for_looking`."""
+    ledger: Ledger = (
+        PostgresLedger(store, connections=1, upgrade="never")
+        if is_postgres(store)
+        else SQLiteLedger(store.removeprefix("sqlite:///"), beside_host=True)
+    )
+    async with _opened(ledger):
+        yield ledger
+
+
+@asynccontextmanager
+async def _opened(ledger: Ledger) -> AsyncGenerator[None, None]:
     await ledger.open()
     try:
-        yield ledger
+        yield
     finally:
         await ledger.close()
 

@@ -173,8 +173,9 @@ async def test_a_full_disk(path: Path) -> None:
 
 # What may read more than it gives: the rows that wait, are due or are set aside, never those that are done.
 BOUNDED = {"falai_inbox_ready", "falai_inbox_queue", "falai_inbox_dead", "falai_outbox_ready", "falai_outbox_queue",
-           "falai_outbox_dead", "falai_outbox_dead_key", "falai_inbox_said", "falai_inbox_known", "falai_outbox_old"}  # fmt: skip
-WHOLE = re.compile(r"SCAN (?!waiting|CONSTANT|falai_meta|falai_starts|\w+ USING INDEX falai_(?:in|out)box_queue)")
+           "falai_outbox_dead", "falai_outbox_dead_key", "falai_inbox_said", "falai_inbox_known", "falai_outbox_old",
+           "falai_tokens_expired", "falai_tokens_revoked"}  # fmt: skip
+WHOLE = re.compile(r"SCAN (?!waiting|CONSTANT|falai_meta|falai_starts|falai_tokens|\w+ USING INDEX falai_(?:in|out)box_queue)")
 
 
 def _statements() -> Iterator[tuple[str, str]]:

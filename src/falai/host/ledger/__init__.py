@@ -40,6 +40,8 @@ few words in which the databases differ; `migrations` are the tables. The works,
                 messages(place, *, limit), waiting(place) -> tuple[InputRow, ...], wakes(place) -> tuple[WakeWrite, ...]
                 counts(agent, *, now_ms) -> Counts
     erasing     erase(place) -> bool, erase_customer(agent, *, tenant, customer) -> tuple[str, ...]
+    tokens      add_token(row), find_token(id) -> TokenRow | None, has_token(agent, *, now_ms) -> bool
+                list_tokens(*, tenant=None, agent=None) -> tuple[TokenRow, ...], revoke_token(id, *, now_ms) -> bool
     sweeping    sweep(agent, *, now_ms, keep, limit) -> bool   False: nothing more to do now
 """
 

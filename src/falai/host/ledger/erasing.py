@@ -25,6 +25,7 @@ _STARTS = "DELETE FROM falai_starts WHERE tenant = ? AND agent = ? AND session =
 _SESSION = "DELETE FROM falai_sessions WHERE tenant = ? AND agent = ? AND session = ? RETURNING session"
 _ALL = tuple(f"DELETE FROM {table} WHERE tenant = ? AND agent = ? AND session = ?" for table in _TABLES)  # noqa: S608 - fixed
 _OPTOUT = "DELETE FROM falai_optouts WHERE tenant = ? AND agent = ? AND whose = 'session' AND id = ?"
+_TOKENS = "DELETE FROM falai_tokens WHERE tenant = ? AND agent IN (?, '') AND session = ?"
 _CUSTOMERS_OPTOUT = "DELETE FROM falai_optouts WHERE tenant = ? AND agent = ? AND whose = 'customer' AND id = ?"
 _STARTS_OF_CUSTOMER = "DELETE FROM falai_starts WHERE tenant = ? AND agent = ? AND customer = ? RETURNING session"
 _STARTS_OF_ITS_SESSIONS = """
@@ -37,7 +38,7 @@ _OF_CUSTOMER = """
 def erase(place: Place) -> Work[bool]:
     """Erases all that is kept of a session; False when nothing was. Its customer's opt-out stays."""
     who = (place.tenant, place.agent, place.session)
-    _, found, *_ = yield tuple(Statement(sql, who) for sql in (_STARTS, _SESSION, *_ALL, _OPTOUT))
+    _, found, *_ = yield tuple(Statement(sql, who) for sql in (_STARTS, _SESSION, *_ALL, _OPTOUT, _TOKENS))
     return found != []
 
 

@@ -1,7 +1,8 @@
 """The ledger in one file of SQLite: one connection, on a thread of its own, one hop for a transaction.
 
 One process only is the host of a file: it holds a lock on a file beside it, which the system takes
-away with the process, however that ends. Who only reads needs no lock.
+away with the process, however that ends. Who only reads needs no lock, nor does who writes rows that no
+host writes: SQLite lets one after the other write.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, TypeVar
 
 from falai.host.ledger.dialect import SQLITE, in_dialect, storable
@@ -32,13 +34,15 @@ class SQLiteLedger:
     """A ledger in the file `path`, made when it is not there.
 
     With `read_only` nothing is changed, a host may run on the same file, and no file is made; a work
-    that writes is then the driver's error. `open` raises `HostBusyError` when a host runs on the file,
+    that writes is then the driver's error. With `beside_host` works may write, no table is made or changed,
+    and the same holds: it is for tables that a host only reads, such as the tokens. `open` raises `HostBusyError` when a host runs on the file,
     and `SchemaError` when a newer release made its tables.
     """
 
-    def __init__(self, path: str | PathLike[str], *, read_only: bool = False) -> None:
+    def __init__(self, path: str | PathLike[str], *, read_only: bool = False, beside_host: bool = False) -> None:
         self._path = fspath(path)
         self._read_only = read_only
+        self._beside_host = beside_host
         self._lock = FileLock(self._path)
         self._native: dict[str, str] = {}
         self._worker: Worker | None = None
@@ -67,6 +71,11 @@ class SQLiteLedger:
     def _begin(self) -> None:
         if self._read_only:
             self._db = open_for_reading(self._path)
+            return
+        if self._beside_host:
+            address = f"{Path(self._path).absolute().as_uri()}?mode=rw"  # no file is made
+            self._db = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+            self._db.execute("PRAGMA secure_delete = ON")
             return
         self._lock.take()
         self._db = db = sqlite3.connect(

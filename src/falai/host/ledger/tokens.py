@@ -10,7 +10,8 @@ __all__ = ["TokenRow", "add_token", "find_token", "has_token", "list_tokens", "r
 
 _COLUMNS = "id, tenant, agent, name, hash, scopes, session, created_at, expires_at, revoked_at"
 _ADD = f"INSERT INTO falai_tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - fixed
-_FORGET = "DELETE FROM falai_tokens WHERE expires_at < ? OR revoked_at < ?"
+_FORGET_EXPIRED = "DELETE FROM falai_tokens WHERE expires_at < ?"
+_FORGET_REVOKED = "DELETE FROM falai_tokens WHERE revoked_at < ?"
 _FIND = f"SELECT {_COLUMNS} FROM falai_tokens WHERE id = ?"  # noqa: S608 - fixed
 _LIST = f"""
     SELECT {_COLUMNS} FROM falai_tokens WHERE tenant = coalesce(?, tenant) AND (agent = coalesce(?, agent) OR agent = '')
@@ -50,7 +51,8 @@ def add_token(row: TokenRow) -> Work[None]:
     long_before = row.created_at - _KNOWN_MS
     who = (row.id, row.tenant, row.agent, row.name, row.hash, " ".join(row.scopes), row.session)
     yield (
-        Statement(_FORGET, (long_before, long_before)),
+        Statement(_FORGET_EXPIRED, (long_before,)),
+        Statement(_FORGET_REVOKED, (long_before,)),
         Statement(_ADD, (*who, row.created_at, row.expires_at, row.revoked_at)),
     )
 

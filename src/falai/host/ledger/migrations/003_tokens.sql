@@ -12,3 +12,5 @@ CREATE TABLE falai_tokens (
     revoked_at BIGINT
 ) {clustered};
 CREATE INDEX falai_tokens_session ON falai_tokens (tenant, session) WHERE session IS NOT NULL;
+CREATE INDEX falai_tokens_expired ON falai_tokens (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX falai_tokens_revoked ON falai_tokens (revoked_at) WHERE revoked_at IS NOT NULL;
