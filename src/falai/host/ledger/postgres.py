@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from falai.host.ledger.dialect import POSTGRES, in_dialect, storable
 from falai.host.ledger.migrating import migrate
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection, AsyncRawCursor
     from psycopg_pool import AsyncConnectionPool
 
-__all__ = ["PostgresLedger", "watchful"]
+__all__ = ["UNHEARD", "PostgresLedger", "watchful"]
 
 T = TypeVar("T")
 _WAIT_SECONDS = 5.0
 _STATEMENTS = 512  # a statement is prepared once for each combination of the widths of its numbers
 # A network that drops what is sent says nothing: the system gives such a connection up after a quarter of an hour.
 _WATCH = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+UNHEARD: Final = "SET idle_in_transaction_session_timeout = '6s'"
+"""For a connection: who was not heard of for so long in a transaction holds nothing any more. The server learns
+only after two hours that a machine is gone, and until then others would wait for its locks."""
+
 _ALONE = 7_130_001  # the advisory lock under which tables are made
 
 
@@ -148,6 +152,7 @@ async def _execute(connection: AsyncConnection[Any], sql: bytes, params: Sequenc
 
 async def _configure(connection: AsyncConnection[Any]) -> None:
     connection.prepared_max = _STATEMENTS
+    await connection.execute(UNHEARD)
 
 
 def _gives_rows(sql: str) -> bool:

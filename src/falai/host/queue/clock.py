@@ -11,17 +11,26 @@ from falai.session.dates import to_ms
 __all__ = ["DatabaseClock"]
 
 _STILL_RIGHT_MS: Final = 2  # an answer of the database comes as late as it takes to come
+_STANDS_STILL: Final = timedelta(minutes=1)
 
 
 class DatabaseClock:
-    """A clock of this process that is set by what the database says."""
+    """A clock of this process that is set by what the database says.
+
+    An answer that took longer sets it back. It stands still then rather than show an earlier time, by which what has
+    just become due would not be due any more; it goes back only from a time that was quite wrong.
+    """
 
     def __init__(self, local: Callable[[], datetime]) -> None:
         self._local = local
         self._ahead_ms = 0
+        self._latest = local()
 
     def __call__(self) -> datetime:
-        return self._local() + timedelta(milliseconds=self._ahead_ms)
+        now = self._local() + timedelta(milliseconds=self._ahead_ms)
+        if not timedelta(0) < self._latest - now < _STANDS_STILL:
+            self._latest = now
+        return self._latest
 
     def set(self, database_ms: int) -> None:
         """It was this time in the database a moment ago."""

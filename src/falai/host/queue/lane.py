@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
+from falai.host.dispatching import CALM_EACH
 from falai.host.ledger.port import Place
 from falai.host.queue.worker import Worker
 from falai.host.queue.works import What, job_ended, unfinished
@@ -24,6 +25,7 @@ _POLL_S: Final = 0.2
 _PAUSE_S: Final = 1.0
 _IDLE_S: Final = 0.01
 _NEARLY_MS: Final = 100
+_URGENT: Final = 10
 
 
 class QueueLane:
@@ -42,6 +44,7 @@ class QueueLane:
         self._hint = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
+        self._asked = 0
 
     @property
     def in_flight(self) -> int:
@@ -81,8 +84,9 @@ class QueueLane:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _taken(self) -> Job | None:
+        self._asked += 1
         try:
-            return await self._worker.take(self._what)
+            return await self._worker.take(self._what, calm=self._asked % CALM_EACH == 0)
         except Exception as error:  # noqa: BLE001  # the jobs stay where they are
             tell_trouble("take a job", error)
             await asyncio.sleep(_PAUSE_S)
@@ -131,7 +135,7 @@ class QueueLane:
 
     async def _ended(self, job: Job, *, more: bool, begun_ms: int) -> bool:
         assert job.id is not None
-        ids = {"job": job.id, "worker": self._worker.id, "priority": job.priority}
+        ids = {"job": job.id, "worker": self._worker.id, "priority": min(job.priority, _URGENT)}
         try:
             ended = job_ended(self._what, place_of(job), **ids, more=more, begun_ms=begun_ms)
             await self._setup.ledger.run(ended)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from falai.host.ledger.postgres import watchful
+from falai.host.ledger.postgres import UNHEARD, watchful
 from falai.host.queue.works import What
 from falai.host.trouble import tell_trouble
 
@@ -41,6 +41,13 @@ _BY_INDEX: Final = "; ".join(
 _SUSPECT_IS_TRIED = """
     SELECT 1 FROM procrastinate_jobs
     WHERE queue_name = %s AND attempts >= %s AND status IN ('todo', 'doing') AND id <> ALL(%s) LIMIT 1"""
+# The one that has waited longest of those for whom nobody waits becomes the first of all. By the index of priorities.
+_ITS_TURN = """
+    UPDATE procrastinate_jobs SET priority = 11 WHERE id = (
+        SELECT min(j.id) FROM (VALUES (0), (5)) AS calm (priority) CROSS JOIN LATERAL (
+            SELECT id FROM procrastinate_jobs
+            WHERE status = 'todo' AND queue_name = %s AND priority = calm.priority
+            ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED) j)"""
 _LONG_AGO: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -108,11 +115,16 @@ class Worker:
 
     # --- jobs -------------------------------------------------------------------------------------
 
-    async def take(self, what: What) -> Job | None:
-        """The next job of a queue whose lock nobody has; it is this worker's now."""
+    async def take(self, what: What, *, calm: bool = False) -> Job | None:
+        """The next job of a queue whose lock nobody has; it is this worker's now.
+
+        With `calm`, one for which nobody waits goes before those for which somebody does.
+        """
         from procrastinate.exceptions import ConnectorException, UniqueViolation
 
         try:
+            if calm:
+                await self._pass_by_the_urgent(what)
             job = await self._manager.fetch_job(queues=[self._queues[what]], worker_id=self.id)
         except UniqueViolation:  # two jobs of a lock, of which another worker took the one at the same moment
             self._came(what)
@@ -124,6 +136,11 @@ class Worker:
         if job is not None and job.id is not None:
             self._at.add(job.id)
         return job
+
+    async def _pass_by_the_urgent(self, what: What) -> None:
+        assert self._pool is not None
+        async with self._pool.connection() as connection:
+            await connection.execute(_ITS_TURN, (self._queues[what],))
 
     def let_go(self, job: Job) -> None:
         """Nothing is done for it any more."""
@@ -239,4 +256,4 @@ async def _alone(connection: AsyncConnection[Any]) -> bool:
 
 async def _configure(connection: AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)  # not by an argument: who listens gives that one too
-    await connection.execute(_BY_INDEX.encode())
+    await connection.execute(f"{_BY_INDEX}; {UNHEARD}".encode())

@@ -40,9 +40,7 @@ _MAKE_JOBS = """
 # The engine's own way to end a job does not ask whose it is: a worker that was slow, not dead, would end another's.
 _GONE = """
     DELETE FROM procrastinate_jobs WHERE id = ? AND worker_id IS NOT DISTINCT FROM ? AND status = 'doing' RETURNING id"""
-_AGAIN = """
-    SELECT falai_job(?, ?, ?, ?, ?, 0) WHERE NOT EXISTS (
-        SELECT 1 FROM procrastinate_jobs WHERE lock = falai_lock(?, ?, ?, ?) AND status = 'todo')"""
+_AGAIN = "SELECT falai_job(?, ?, ?, ?, ?, 0)"
 _NEXT_INPUT = """
     SELECT falai_look_at('turn', i.tenant, i.agent, i.session, min(i.not_before)) FROM falai_inbox i
     WHERE i.tenant = ? AND i.agent = ? AND i.session = ? AND i.state = 'new' AND i.not_before > ?
@@ -120,7 +118,7 @@ def job_ended(
     """
     who = (place.tenant, place.agent, place.session)
     if more:
-        then = Statement(_AGAIN, (what, *who, priority, what, *who))
+        then = Statement(_AGAIN, (what, *who, priority))
     elif what == "turn":
         then = Statement(_NEXT_INPUT, (*who, begun_ms))
     else:
