@@ -60,5 +60,7 @@ def _ms(dice: Dice, kind: Kind) -> int:
             return dice.pick([0, 20, 60, 300])
         case "wait":
             return dice.pick([100, 1000, 5000])
+        case "dark" | "frozen":
+            return dice.pick([0, 300, 2000, 8000])
         case _:
             return 0

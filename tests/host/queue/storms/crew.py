@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from falai.session.dates import system_now, to_ms
 from host.queue.storms.worker import Role, work
 from servers.proxy import Proxy
 from strategies import Dice
@@ -18,7 +19,7 @@ __all__ = ["CREW", "Crew"]
 
 CREW: Final = 4
 _LIVES: Final = 8
-_POINTS: Final = 400
+_POINTS: Final = 150
 _SKEW_MS: Final = 5_000
 _LOOK_S: Final = 0.1
 _END_S: Final = 20.0
@@ -35,6 +36,7 @@ class _Place:
     skew_ms: int
     proxy: Proxy | None
     process: Any = None
+    name: str = ""
 
 
 class Crew:
@@ -47,6 +49,8 @@ class Crew:
         self._changed = False
         self._ending = False
         self.mortal = True
+        self.died: dict[str, int] = {}
+        """Workers that were killed, by their names for the database, and when that was seen."""
         self.odd: list[str] = []
         """Workers that ended as none should."""
         self.proxies = [Proxy(url), Proxy(url)]
@@ -98,10 +102,11 @@ class Crew:
 
     def _begin(self, place: _Place) -> None:
         after = self._dice.number(1, _POINTS) if self._dice.chance(0.5) and self._number < _LIVES else None
+        place.name = f"w{self._number}"
         role = Role(
             seed=self._seed,
             number=self._number,
-            url=place.url,
+            url=f"{place.url}&application_name={place.name}",
             folder=self._folder,
             after=after if self.mortal else None,
             skew_ms=place.skew_ms,
@@ -114,6 +119,8 @@ class Crew:
 
     def _buried(self, place: _Place) -> None:
         code = place.process.exitcode
+        if code == -signal.SIGKILL:
+            self.died[place.name] = to_ms(system_now())
         if code not in {0, -signal.SIGKILL, -signal.SIGTERM}:  # the last: before it had begun
             self.odd.append(f"a worker ended with {code}")
 

@@ -17,6 +17,11 @@ _NO_REAPER = """
     CREATE FUNCTION never_again() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
     CREATE TRIGGER never_again BEFORE UPDATE OF status ON procrastinate_jobs
         FOR EACH ROW WHEN (OLD.status = 'doing' AND NEW.status = 'todo') EXECUTE FUNCTION never_again()"""
+_LATE_REAPER = """
+    CREATE FUNCTION later() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+        NEW.scheduled_at = now() + INTERVAL '12 s'; RETURN NEW; END $$;
+    CREATE TRIGGER later BEFORE UPDATE OF status ON procrastinate_jobs
+        FOR EACH ROW WHEN (OLD.status = 'doing' AND NEW.status = 'todo') EXECUTE FUNCTION later()"""
 _NO_TURN = "ALTER TABLE falai_inbox DISABLE TRIGGER falai_input_came"
 _NO_SENDING = "ALTER TABLE falai_outbox DISABLE TRIGGER falai_message_came"
 
@@ -33,6 +38,7 @@ REWRITES: Final[Mapping[str, Callable[[], Rewrite]]] = {
 
 SCRIPTS: Final[Mapping[str, str]] = {
     "nobody frees the jobs of the dead": _NO_REAPER,
+    "the jobs of the dead are freed too late": _LATE_REAPER,
     "no job for an input": _NO_TURN,
     "no job for a message": _NO_SENDING,
 }

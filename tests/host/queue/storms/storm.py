@@ -25,6 +25,7 @@ from host.faults.script import Kind, Step, draw_script
 from host.faults.verdict import judge
 from host.faults.world import World
 from host.queue.storms.crew import Crew
+from host.queue.storms.going import SEEING, goes_on
 from host.queue.storms.nature import Nature, Sturdy
 from host.queue.storms.plants import SCRIPTS
 from host.queue.storms.worker import CALM, Role, desk_of, host_of
@@ -46,10 +47,6 @@ _LATEST_S: Final = (
     50  # far more than what is left takes, and less than a minute, when the host would look for what was lost
 )
 _HORIZON_MS: Final = 5_000
-_DEAD_S: Final = 10
-_STUCK: Final = f"""
-    SELECT j.lock FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
-    WHERE j.status = 'doing' AND w.last_heartbeat < now() - INTERVAL '{_DEAD_S} s'"""
 
 
 async def storm(seed: int, server: Sturdy, folder: Path, plant: str = "") -> list[str]:
@@ -86,7 +83,6 @@ class _Storm:
         self._ledger = PostgresLedger(self._url, connections=1)
         self._steps = script_of(seed)
         self._nature = Nature(server, self._crew, Dice(("nature", seed)))
-        self._found: list[str] = []
 
     def close(self) -> None:
         self._crew.close()
@@ -99,20 +95,19 @@ class _Storm:
             await self._surely(self._ledger.open)
             await self._surely(self._planted)
             self._crew.start()
-            watching = [asyncio.create_task(self._crew.tend()), asyncio.create_task(self._nobody_is_stuck())]
+            tending = asyncio.create_task(self._crew.tend())
             try:
                 for step in self._steps:
                     await self._done(step)
                 await self._settle()
             except TimeoutError:
-                return [*self._found, f"it came to no end: {await self._left()}"]
+                return [*await self._surely(self._gone_on), f"it came to no end: {await self._left()}"]
             finally:
-                for task in watching:
-                    task.cancel()
-                await asyncio.gather(*watching, return_exceptions=True)
+                tending.cancel()
+                await asyncio.gather(tending, return_exceptions=True)
                 await self._ledger.close()
             await self._crew.end()
-        return [*self._found, *self._crew.odd, *await self._surely(self._judged)]
+        return [*self._crew.odd, *await self._surely(self._judged), *await self._surely(self._gone_on)]
 
     # --- the script ---------------------------------------------------------------------------------
 
@@ -139,9 +134,10 @@ class _Storm:
             await db.execute(f"CREATE SCHEMA {self._schema}".encode())
 
     async def _planted(self) -> None:
-        if script := SCRIPTS.get(self._plant):
-            async with await self._connected() as db:
-                await db.execute(script.encode())
+        with suppress(psycopg.errors.DuplicateTable):  # it was done, and the answer was lost
+            async with await psycopg.AsyncConnection.connect(self._url) as db:
+                await db.execute(SEEING.encode())
+                await db.execute(SCRIPTS.get(self._plant, "").encode())
 
     # --- the end: nothing fails any more, and all that is left to do is done ---------------------------
 
@@ -173,15 +169,6 @@ class _Storm:
 
     # --- looking -----------------------------------------------------------------------------------
 
-    async def _nobody_is_stuck(self) -> None:
-        """A killed worker's session goes on within ten seconds: by then nobody is at work who was not heard of."""
-        while True:
-            await asyncio.sleep(_LOOK_S * 5)
-            with suppress(psycopg.Error):
-                async with await self._connected() as db:
-                    for (lock,) in await (await db.execute(_STUCK.encode())).fetchall():
-                        self._found.append(f"{lock[:14]} was with a dead worker for more than {_DEAD_S} s")
-
     async def _left(self) -> str:
         inputs = "SELECT key, kind, state, attempts, error FROM falai_inbox WHERE state = 'new' LIMIT 5"
         async with await self._connected() as db:
@@ -199,6 +186,12 @@ class _Storm:
             return judge(
                 lambda sql: cursor.execute(sql.encode()).fetchall(), self._world, self._steps, self._desk.agent
             )
+
+    async def _gone_on(self) -> list[str]:
+        with psycopg.connect(self._url) as db:
+            cursor = db.cursor(row_factory=dict_row)
+            seen = cursor.execute("SELECT * FROM storm_seen ORDER BY at, number").fetchall()
+        return goes_on(seen, self._crew.died, self._nature.faults)
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
         return await psycopg.AsyncConnection.connect(self._url, autocommit=True)
