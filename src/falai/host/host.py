@@ -33,7 +33,7 @@ from falai.host.receiving import (
 )
 from falai.host.saving import person_says
 from falai.host.settings import Settings
-from falai.host.setup import Setup
+from falai.host.setup import Setup, channels_of
 from falai.host.stores import clock_of, ledger_of
 from falai.host.watching import Seen
 from falai.session.dates import iso, to_ms
@@ -80,7 +80,7 @@ class Host(Generic[C]):
         self._setup = Setup(
             agent=agent,
             ledger=ledger,
-            channels=_channels(channel),
+            channels=channels_of(channel),
             callables=Callables(context=context, anchors=anchors, claims=claims, gate=gate, history=history),
             settings=settings or Settings(),
             tenant=tenant,
@@ -163,6 +163,10 @@ class Host(Generic[C]):
                 return said.result() if said.done() else ()
             async with asyncio.timeout(timeout):
                 return await said
+
+    async def settled(self, session_id: str, key: str, *, timeout: float = 60.0, tenant: str | None = None) -> None:  # noqa: ASYNC109 - likewise
+        """Returns when an input that was received has had its turn or was set aside. Raises `TimeoutError`, and as `ask`."""
+        await self._running.settled(self._place(session_id, tenant), key, timeout)
 
     async def take(
         self, channel: str, headers: Mapping[str, str], body: bytes, *, tenant: str | None = None
@@ -326,6 +330,11 @@ class Host(Generic[C]):
         return found
 
     @property
+    def agent(self) -> Agent[C]:
+        """Whose conversations these are."""
+        return self._setup.agent
+
+    @property
     def ledger(self) -> Ledger:
         """What the host keeps everything in, for tools beside it. Raises `RuntimeError` while the host does not run."""
         assert self._running
@@ -387,9 +396,3 @@ class Host(Generic[C]):
             whose=whose,
         )
         return self._place(session_id, tenant), arrival
-
-
-def _channels(given: Channel | Mapping[str, Channel] | None) -> Mapping[str, Channel]:
-    if given is None:
-        return {}
-    return dict(given) if isinstance(given, Mapping) else {given.name: given}

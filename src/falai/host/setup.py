@@ -17,7 +17,7 @@ from falai.host.settings import Settings
 from falai.session.dates import to_ms
 from falai.turn.given import read_id
 
-__all__ = ["Setup"]
+__all__ = ["Setup", "channels_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,3 +58,10 @@ class Setup:
         if name is not None:
             return self.channels.get(name)
         return next(iter(self.channels.values())) if len(self.channels) == 1 else None
+
+
+def channels_of(given: Channel | Mapping[str, Channel] | None) -> Mapping[str, Channel]:
+    """The channels by name."""
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {given.name: given}
