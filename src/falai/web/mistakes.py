@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from falai.flow.nearest import meant
-from falai.web.problems import Found, ProblemError
+from falai.web.problems import CODES, Found, ProblemError
 
 if TYPE_CHECKING:
     from fastapi.exceptions import RequestValidationError
@@ -22,7 +22,7 @@ __all__ = ["Body", "Wire", "problem_of_mistakes"]
 
 _HINTS: Mapping[str, str] = {
     "missing": "It has to be there",
-    "json_invalid": "Send a JSON object, with `Content-Type: application/json`",
+    "model_attributes_type": "Send a JSON object, with `Content-Type: application/json`",
 }
 
 
@@ -50,9 +50,10 @@ class Body(Wire):
 
 def problem_of_mistakes(error: RequestValidationError) -> ProblemError:
     """The problem of what the framework refused."""
-    found = [_found(one) for one in error.errors()]
-    if any(one.code == "json_invalid" for one in found):
-        return ProblemError(400, "bad-json", "The body is no JSON.", errors=found)
+    mistakes = error.errors()
+    if any(one["type"] == "json_invalid" for one in mistakes):
+        return ProblemError(400, "bad-json", CODES["bad-json"].meaning)
+    found = [_found(one) for one in mistakes]
     count = "one mistake" if len(found) == 1 else f"{len(found)} mistakes"
     return ProblemError(422, "invalid", f"The request has {count}.", errors=found)
 

@@ -1,0 +1,163 @@
+"""A message of a customer: answered now, streamed, or taken in and answered later."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, suppress
+from typing import Annotated, Any, Literal, TypedDict
+
+from fastapi import APIRouter, Header, Query
+from pydantic import ConfigDict, Field, JsonValue
+from starlette.requests import Request
+from starlette.responses import Response
+
+from falai.channel.port import Attachment
+from falai.host import Host, Received
+from falai.host.ledger.answering import answer_to
+from falai.host.ledger.port import Place
+from falai.session.inputs import Message
+from falai.web.api.contract import ChatCaller, HostOf, InputId, SessionId, Taken, answered, place_of, problems, refused
+from falai.web.api.following import reply, safely, set_aside
+from falai.web.api.said import Said, said
+from falai.web.api.sse import EVENT_STREAM, EventStream
+from falai.web.mistakes import Body
+
+__all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
+
+router = APIRouter(tags=["messages"])
+
+_EXAMPLE: JsonValue = {"text": "I would like to book a table.", "id": "m1"}
+_SAID: JsonValue = {
+    "id": "3f1c", "text": "For how many people?", "kind": "ai", "afterMs": 0, "at": "2026-09-20T10:00:00.000Z",
+}  # fmt: skip
+_EVENTS = (
+    'event: accepted\ndata: {"key":"message:m1","new":true}\n\nevent: delta\ndata: {"text":"For how "}\n\n'
+    'event: done\ndata: {"keys":["message:m1"],"messages":[…]}\n\n'
+)
+
+
+class AttachmentIn(Body):
+    """What is no text: a file by its `url` or a vendor's `id`, or the `data` of what is none, such as a location."""
+
+    kind: Literal["image", "audio", "voice", "video", "document", "sticker", "location", "contact", "reaction", "other"]
+    url: str | None = None
+    id: str | None = None
+    mime: str | None = None
+    caption: str | None = None
+    filename: str | None = None
+    data: Annotated[dict[str, Any], Field(default_factory=dict)]
+
+
+class Told(TypedDict):
+    """What the host is told of a session."""
+
+    customer: str | None
+    channel: str | None
+    address: str | None
+
+
+class Whom(Body):
+    """What an input tells of its session; what is left out stays as it is."""
+
+    customer: Annotated[str | None, Field(max_length=120, description="Whose session this is.")] = None
+    channel: Annotated[str | None, Field(max_length=120, description="The channel that answers go out by.")] = None
+    address: Annotated[str | None, Field(max_length=120, description="Where they go.")] = None
+
+    def whose(self) -> Told:
+        """For the host."""
+        return {"customer": self.customer, "channel": self.channel, "address": self.address}
+
+
+class MessageIn(Whom):
+    """A message. Its `id` names it within the session: one that comes again has no second turn."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    text: Annotated[str, Field(description="What was written; empty where there are only attachments.")]
+    id: InputId
+    at: Annotated[str | None, Field(description="When it was written; without it, now.")] = None
+    attachments: Annotated[list[AttachmentIn], Field(default_factory=list)]
+
+    def attached(self) -> list[Attachment]:
+        """For the host."""
+        return [Attachment(**one.model_dump()) for one in self.attachments]
+
+
+class Answered(Taken):
+    """What the turn of a message said. It is empty where the assistant says nothing, or it is no longer kept."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"key": "message:m1", "new": True, "messages": [_SAID]}]})
+
+    messages: list[Said]
+
+
+_WAIT = "So many seconds this waits for the turn. It is played all the same, and `stream` tells of it."
+Wait = Annotated[float, Query(ge=0, le=300, description=_WAIT)]
+_ACCEPT = f"`{EVENT_STREAM}`: the answer is streamed."
+Accept = Annotated[str, Header(description=_ACCEPT, examples=["application/json", EVENT_STREAM])]
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The turn is over, or its frames: `accepted`, `delta`, `withdrawn`, `done`, `problem`.",
+        "content": {EVENT_STREAM: {"schema": {"type": "string"}, "example": _EVENTS}},
+    },
+    202: {"model": Taken, "description": "It is taken in; its turn is still to come."},
+    **problems("bad-json", "bad-request", "too-large", "overloaded", "host-full", "set-aside"),
+}
+
+
+@router.post("/sessions/{session_id}/messages", response_model=Answered, responses=_RESPONSES)
+async def send_message(
+    *,
+    request: Request,
+    session_id: SessionId,
+    body: MessageIn,
+    caller: ChatCaller,
+    host: HostOf,
+    wait: Wait = 30.0,
+    accept: Accept = "application/json",
+) -> Response:
+    """Send a message, and get what is said to it.
+
+    The answer comes when the turn is over (200), or says that the message is taken in (202) when `wait` seconds
+    are over before. With `Accept: text/event-stream` it is a stream: the words as they are written (`delta`,
+    provisional; `withdrawn` takes them back), then `done` with the messages that count. A stream that ends
+    without `done` or `problem` was cut; the turn goes on. The same `id` again is safe: there is no second turn,
+    and the same answer.
+    """
+    place = place_of(host, caller, session_id)
+    if EVENT_STREAM in accept:
+        return await _streamed(host, place, body, heartbeat_s=request.app.state.heartbeat_s, wait=wait)
+    received = await receive(host, place, body)
+    if wait == 0 and received.new:
+        return _later(received)
+    with suppress(TimeoutError):
+        await host.settled(place.session, received.key, timeout=wait, tenant=place.tenant)
+    answer = await host.ledger.run(answer_to(place, body.id))
+    if answer.state == "new":
+        return _later(received)
+    if answer.state == "dead":
+        raise set_aside()
+    return answered({"key": received.key, "new": received.new, "messages": [said(row) for row in answer.said]})
+
+
+def _later(received: Received) -> Response:
+    return answered({"key": received.key, "new": received.new}, 202)
+
+
+async def receive(host: Host[Any], place: Place, body: MessageIn) -> Received:
+    """Takes it in. Raises `ProblemError` for what the host says is no message, and what `receive` raises."""
+    message = Message(body.text, id=body.id, at=body.at)
+    try:
+        return await host.receive(
+            place.session, message, attachments=body.attached(), tenant=place.tenant, **body.whose()
+        )
+    except ValueError as error:
+        raise refused(error) from error
+
+
+async def _streamed(host: Host[Any], place: Place, body: MessageIn, *, heartbeat_s: float, wait: float) -> Response:
+    """It is watched from before it is taken in, so that no word is missed."""
+    async with AsyncExitStack() as stack:
+        seen = await stack.enter_async_context(host.watch(place.session, tenant=place.tenant))
+        received = await receive(host, place, body)
+        frames = safely(reply(host, place, body.id, received, seen))
+        return EventStream(frames, held=stack.pop_all(), heartbeat_s=heartbeat_s, within_s=wait)
