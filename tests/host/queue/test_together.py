@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,33 +19,6 @@ from host.stage import FLOWS, Echo, Wire, echo
 from servers.proxy import Proxy
 
 pytestmark = pytest.mark.servers
-
-
-class Busy:
-    """A host that is at one turn and one message, and does no others at a time: whatever else comes in is done by others."""
-
-    def __init__(self, url: str) -> None:
-        self.never, self.begun = asyncio.Event(), asyncio.Event()
-        self.wire = Wire()
-        self.wire.next = [self.never]
-        settings = Settings(at_once=1, grace="0s", send_limit="10m")
-        self.host = Host(echo(Echo(self._wait)), url, channel=self.wire, settings=settings)
-
-    async def _wait(self, _: object) -> None:
-        self.begun.set()
-        await self.never.wait()
-
-
-@pytest.fixture
-async def busy(url: str) -> AsyncIterator[Host[None]]:
-    made = Busy(url)
-    async with made.host as host:
-        await host.receive("slow", Message("slow", id="m1"))
-        await host.human_message("talk", "slow", id="h1")
-        await made.begun.wait()
-        while not made.wire.tried:
-            await asyncio.sleep(0.01)
-        yield host
 
 
 async def test_an_answer_of_another_process(busy: Host[None], fleet: Fleet) -> None:
