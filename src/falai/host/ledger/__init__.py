@@ -34,11 +34,13 @@ few words in which the databases differ; `migrations` are the tables. The works,
     dead        dead(agent, *, limit, tenant=None, session=None) -> tuple[DeadRow, ...]
                 retry_dead(row, *, now_ms) -> bool, drop_dead(row, *, now_ms) -> bool
     looking     session(place) -> SessionRow | None
-                sessions(agent, *, tenant, after=None, limit) -> tuple[SessionRow, ...]
+                sessions(agent, *, tenant, wanted=any, after=None, limit) -> tuple[SessionRow, ...]
                 sessions_of(agent, *, tenant, customer) -> tuple[str, ...]
                 transcript(place, *, before=None, limit), run_log(place, *, before=None, limit)   newest first
                 messages(place, *, limit), waiting(place) -> tuple[InputRow, ...], wakes(place) -> tuple[WakeWrite, ...]
-                counts(agent, *, now_ms) -> Counts
+                waits(place, key) -> bool, counts(agent, *, now_ms) -> Counts
+    said        said_after(place, cursor=None, *, limit) -> tuple[SaidRow, ...]   what the customer should see, oldest first
+                said_by_turn(place, revision) -> tuple[SaidRow, ...], said_last(place) -> str
     erasing     erase(place) -> bool, erase_customer(agent, *, tenant, customer) -> tuple[str, ...]
     tokens      add_token(row), find_token(id) -> TokenRow | None, has_token(agent, *, now_ms) -> bool
                 list_tokens(*, tenant=None, agent=None) -> tuple[TokenRow, ...], revoke_token(id, *, now_ms) -> bool
