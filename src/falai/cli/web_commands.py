@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 __all__ = ["COMMANDS"]
 
+_SERVES = """\b
+Examples:
+  falai serve desk.py
+  falai serve shop.agents:sales --store postgresql://localhost/shop --port 9000
+  falai token create falai.db --name shop --scope chat && falai serve desk.py --host 0.0.0.0
+
+\b
+Then, with a token:
+  curl http://127.0.0.1:8000/v1/sessions/s1/messages \\
+    -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+    -d '{"id": "m1", "text": "hello"}'
+"""
+_DEMOS = """\b
+Examples:
+  falai demo
+  falai demo desk.py --open
+"""
 _TOKENS = """\b
 Examples:
   falai token create falai.db --name shop --scope chat --scope read
@@ -37,6 +55,78 @@ def _exit(run: Callable[[], int]) -> None:
         code = run()
     except (LoadError, OSError, ValueError) as error:
         raise click.UsageError(str(error)) from error
+    sys.exit(code)
+
+
+def _needs_web() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("fastapi", "uvicorn", "websockets") if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(f'this needs {" and ".join(missing)}. Install it: pip install "falai[web]"')
+
+
+@click.command(epilog=_SERVES)
+@click.argument("agent", required=False, metavar="[AGENT]")
+@click.option(
+    "--config",
+    envvar="FALAI_CONFIG",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The configuration. Default: what FALAI_CONFIG says, else falai.toml where you stand, if it is there.",
+)
+@click.option("--store", metavar="URL", help="Where everything is kept. Default: what FALAI_STORE says, else falai.db.")
+@click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, which only this machine reaches.")
+@click.option("--port", metavar="NUMBER", help="The port; 0 is one that is free. Default: 8000.")
+@click.option("--model", metavar="NAME", help="The model. Default: what FALAI_MODEL says, else the agent's own.")
+@click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
+@click.option("--check", is_flag=True, help="Only say what is wrong with configuration and agent.")
+def serve(*, check: bool, **given: Any) -> None:
+    """Serve an agent over HTTP: messages and streams, webhooks, people, operation.
+
+    AGENT is a Python file or a module, as for run, and what falai.toml says of the host counts here too; its
+    table [web] says more of the server. Who calls needs a token (`falai token create`). On loopback without a
+    token in the store, one is made for this run and printed; anywhere else it does not begin without one.
+
+    SIGTERM ends it in good order: nothing new is taken, streams end, what was begun is finished within the
+    grace. Exit codes: 0 it was ended; 1 it failed; 2 the configuration or the agent is wrong, or it may not
+    listen there.
+    """
+    _needs_web()
+    from falai.cli.running.run import RunError
+    from falai.cli.serving.serve import ServeOptions, checked, run_serve
+    from falai.errors import FalaiError
+    from falai.host.config import ConfigError
+
+    options = ServeOptions(**given)
+    try:
+        code = run_serve(options) if not check else (checked(options), 0)[1]
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    except (RunError, FalaiError) as error:
+        raise click.ClickException(str(error)) from error
+    sys.exit(code)
+
+
+@click.command(epilog=_DEMOS)
+@click.argument("agent", default="falai.examples.clinic", metavar="[AGENT]")
+@click.option("--port", type=click.IntRange(0, 65_535), metavar="NUMBER", help="Default: 8800, or one that is free.")
+@click.option("--open", "opens", is_flag=True, help="Open it in your browser.")
+def demo(*, agent: str, port: int | None, opens: bool) -> None:
+    """Try an agent in the browser: talk to it, see why it says what it says, move the clock.
+
+    AGENT is a Python file or a module, as for chat; without one it is the example clinic. The playground is on
+    this machine only, and only whoever opens the printed address first gets in. What is said there is kept in a
+    temporary folder, and gone when it ends (Ctrl-C).
+    """
+    _needs_web()
+    from falai.cli.loading import LoadError
+    from falai.cli.serving.demo import run_demo
+
+    try:
+        code = run_demo(agent, port=port, opens=opens)
+    except LoadError as error:
+        raise click.ClickException(str(error)) from error
     sys.exit(code)
 
 
@@ -103,4 +193,4 @@ def token_revoke(*, store: str, ids: tuple[str, ...]) -> None:
     _exit(lambda: run_revoke(store, ids))
 
 
-COMMANDS = (token,)
+COMMANDS = (serve, demo, token)

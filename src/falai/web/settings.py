@@ -15,7 +15,9 @@ from falai.web.access.addresses import is_network
 from falai.web.access.authority import is_host, is_origin
 from falai.web.access.buckets import RATE_FIX, is_rate
 
-__all__ = ["WebSettings"]
+__all__ = ["ServeSettings", "WebSettings"]
+
+_PORTS = 65_535
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,21 @@ class WebSettings:
                 yield f"{name} is {show(getattr(self, name))}. Write {EXAMPLES}"
         if not is_rate(self.rate):
             yield f"rate is {show(self.rate)}. {RATE_FIX}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings(WebSettings):
+    """The same, and where `falai serve` listens."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on; beyond loopback only with a token in the store."""
+    port: int = 8000
+    """The port; 0: one that is free."""
+
+    def _wrong(self) -> Iterator[str]:
+        yield from super()._wrong()
+        if type(self.port) is not int or not 0 <= self.port <= _PORTS:
+            yield f"port is {show(self.port)}. Write a whole number, 0 to {_PORTS}"
 
 
 def _items(name: str, values: Any, is_right: Callable[[str], bool], what: str) -> Iterator[str]:

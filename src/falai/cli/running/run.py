@@ -11,10 +11,9 @@ import asyncio
 import copy
 import logging
 import os
-import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -25,6 +24,7 @@ from falai.cli.models import close_model, named_model, without_key
 from falai.cli.running.feeds import feed_from_folder, feed_from_stdin
 from falai.cli.running.logs import logging_to_stderr
 from falai.cli.running.printing import LinesChannel, Printer
+from falai.cli.running.stopping import Stop, first_of
 from falai.cli.running.taking import Taker
 from falai.cli.urls import check_hosts, hidden, secrets_of
 from falai.errors import FalaiError, words_of
@@ -32,8 +32,9 @@ from falai.host import Host
 from falai.host.config import Config, ConfigError, ConfigProblem, read_config
 from falai.log import line
 from falai.model.port import Model
+from falai.web.settings import ServeSettings
 
-__all__ = ["RunError", "RunOptions", "configured", "run_host"]
+__all__ = ["RunError", "RunOptions", "configured", "opened", "own_stdout", "run_host"]
 
 T = TypeVar("T")
 
@@ -58,10 +59,16 @@ class RunOptions:
     once: bool = False
 
 
-def configured(options: RunOptions) -> tuple[Config, Loaded]:
-    """What is to be run, checked, and nothing opened. Raises `ConfigError` with all that is wrong."""
-    given = {name: getattr(options, name) for name in ("agent", "store", "spool", "model", "base_url")}
-    config = read_config(options.config or (_FILE if _FILE.is_file() else None), given=given)
+def configured(options: RunOptions, more: Mapping[str, str | None] | None = None) -> tuple[Config, Loaded]:
+    """What is to be run, checked, and nothing opened. Raises `ConfigError` with all that is wrong.
+
+    `more` are settings of tables that the command line says. One file is for `falai run` and `falai serve`.
+    """
+    given = {name: getattr(options, name) for name in ("agent", "store", "spool", "model", "base_url")} | dict(
+        more or {}
+    )
+    file = options.config or (_FILE if _FILE.is_file() else None)
+    config = read_config(file, given=given, tables={"web": ServeSettings})
     problems: list[ConfigProblem] = []
     _tried("store", lambda: check_hosts(config.store), problems)
     model = _tried("model", lambda: named_model(config.model, config.base_url), problems)
@@ -94,12 +101,12 @@ def run_host(options: RunOptions) -> int:
     """
     config, loaded = configured(options)
     secrets = (*config.secrets, *secrets_of(config.store))
-    stdout = _own_stdout()
+    stdout = own_stdout()
     with logging_to_stderr(config.log_level, config.log_format, secrets), redirect_stdout(sys.stderr):
         return asyncio.run(_run(config, loaded, stdout, once=options.once))
 
 
-def _own_stdout() -> int:
+def own_stdout() -> int:
     """A descriptor of its own, since the author's code may print. Raises `RunError` when there is none."""
     try:
         return os.dup(sys.stdout.fileno())
@@ -108,7 +115,7 @@ def _own_stdout() -> int:
 
 
 async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> int:
-    printer, stop = Printer(stdout), _Stop()
+    printer, stop = Printer(stdout), Stop()
     channels = config.channels or {LinesChannel.name: LinesChannel(printer)}
     host = Host(
         loaded.agent,
@@ -120,9 +127,9 @@ async def _run(config: Config, loaded: Loaded, stdout: int, *, once: bool) -> in
     )
     tell = printer.print if config.spool is None else None  # who writes on standard input may wait for an answer
     try:
-        async with _opened(host, config.store):
+        async with opened(host, config.store):
             _LOG.info("%s runs on %s", loaded.agent.plan.name, config.store, extra=line("run.started"))
-            await _first_of(
+            await first_of(
                 stop.asked.wait(),
                 printer.broken.wait(),
                 _feeding(host, Taker(host, channels, tell), config.spool, once=once),
@@ -149,7 +156,7 @@ async def _feeding(host: Host[Any], taker: Taker, spool: Path | None, *, once: b
 
 
 @asynccontextmanager
-async def _opened(host: Host[Any], store: str) -> AsyncGenerator[None]:
+async def opened(host: Host[Any], store: str) -> AsyncGenerator[None]:
     """The host at work. Raises `RunError` when its store cannot be opened."""
     try:
         await host.__aenter__()
@@ -163,34 +170,3 @@ async def _opened(host: Host[Any], store: str) -> AsyncGenerator[None]:
     async with AsyncExitStack() as stack:
         stack.push_async_exit(host.__aexit__)
         yield
-
-
-class _Stop:
-    """Waits for a signal; a second one ends the program at once."""
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.why = "nothing is left to do"
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with suppress(NotImplementedError):  # Windows: there Ctrl-C is a KeyboardInterrupt
-                asyncio.get_running_loop().add_signal_handler(number, self._ask, number)
-
-    def _ask(self, number: signal.Signals) -> None:
-        if self.asked.is_set():
-            _LOG.warning("a second signal: it ends at once", extra=line("run.cut_short"))
-            os._exit(1)
-        self.why = number.name
-        self.asked.set()
-
-
-async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Waits until one of these is done, and cancels the others. Raises what that one raised."""
-    tasks = [asyncio.create_task(wait) for wait in waits]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in done:
-        task.result()

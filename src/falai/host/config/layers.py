@@ -73,12 +73,13 @@ def environment_tree(
 
 
 def command_line_tree(given: Mapping[str, str | None]) -> Tree:
-    """What was given on a command line; `None` was not."""
-    return {
-        name: Leaf(value, f"--{name.replace('_', '-')}", from_text=True)
-        for name, value in given.items()
-        if value is not None
-    }
+    """What was given on a command line, by its path (`web.port`), of which an option has the last part; `None` was not."""
+    tree: Tree = {}
+    for path, value in given.items():
+        parts = path.split(".")
+        if value is not None:
+            _put(tree, parts, Leaf(value, f"--{parts[-1].replace('_', '-')}", from_text=True))
+    return tree
 
 
 def laid_over(below: Tree, above: Tree) -> Tree:

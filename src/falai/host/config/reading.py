@@ -34,7 +34,10 @@ _NO_TEXT = frozenset({"windows", "describe", "keep"})
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What `falai run` runs. `channels` are made, not opened; `secrets` is every text that no log line may hold."""
+    """What a host is run with. `channels` are made, not opened; `secrets` is every text that no log line may hold.
+
+    `tables` has the settings of the tables that `read_config` was given.
+    """
 
     agent: str
     model: str | None = None
@@ -46,6 +49,7 @@ class Config:
     log_format: str = "text"
     settings: Settings = field(default_factory=Settings)
     channels: Mapping[str, Channel] = field(default_factory=dict[str, Channel])
+    tables: Mapping[str, Any] = field(default_factory=dict[str, Any])
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -54,24 +58,27 @@ def read_config(
     *,
     environment: Mapping[str, str] | None = None,
     given: Mapping[str, str | None] | None = None,
+    tables: Mapping[str, type[Any]] | None = None,
 ) -> Config:
     """The configuration of a TOML file, over it the environment's, over that what was `given` on the command line.
 
+    `tables` are those of others: dataclasses of texts, numbers and lists of texts, which refuse what cannot be.
     Raises `ConfigError` with every problem, each with its place, and no secret in it.
     """
     variables = os.environ if environment is None else environment
     problems: list[ConfigProblem] = []
     in_file = {} if file is None else file_tree(file, problems)
-    tree = laid_over(in_file, environment_tree(variables, _PLAIN, _TABLES, problems))
+    others = tables or {}
+    tree = laid_over(in_file, environment_tree(variables, _PLAIN, (*_TABLES, *others), problems))
     tree = laid_over(tree, command_line_tree(given or {}))
     top = Section(tree, "" if file is None else f"{file}: ", problems, variables.get, file.parent if file else Path())
-    config = _config(top)
+    config = _config(top, others)
     if problems:
         raise ConfigError(problems)
     return config
 
 
-def _config(top: Section) -> Config:
+def _config(top: Section, others: Mapping[str, type[Any]]) -> Config:
     plain: dict[str, Any] = {name: top.text(name) for name in _PLAIN}
     top.checked("store", plain["store"], check_store)
     top.checked("spool", plain["spool"], _check_folder)
@@ -85,11 +92,17 @@ def _config(top: Section) -> Config:
         "rates", settings.rates, lambda rates: check_channels(rates, top.section("channels").names)
     )
     channels, secrets = read_channels(top.section("channels"))
+    tables = {name: of(**_values(top.section(name), of)) for name, of in others.items()}
     top.done()
     spool = plain.pop("spool")
     written = {"agent": "", **{name: value for name, value in plain.items() if value is not None}}
     return Config(
-        **written, spool=None if spool is None else Path(spool), settings=settings, channels=channels, secrets=secrets
+        **written,
+        spool=None if spool is None else Path(spool),
+        settings=settings,
+        channels=channels,
+        tables=tables,
+        secrets=secrets,
     )
 
 

@@ -21,7 +21,7 @@ __all__ = ["Section"]
 
 T = TypeVar("T")
 
-_WHOSE = re.compile(r"^(?:Settings|Keep): ")
+_WHOSE = re.compile(r"^\w*(?:Settings|Keep): ")
 """What the place says already."""
 
 

@@ -1,0 +1,116 @@
+"""A server for one application: it listens where it may, says nothing about itself, and ends in good order.
+
+When it ends it takes nothing new; streams, which have no end of their own, get one; what else was begun has the
+grace to finish. Nothing of a request is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import AbstractContextManager, nullcontext
+from math import ceil
+from typing import Any, Final
+
+import uvicorn
+from anyio import CancelScope
+
+from falai.web.access.authority import is_loopback
+from falai.web.access.heads import App, Head, Message, Receive, Send
+
+__all__ = ["Endings", "bound", "loopback_only", "serve", "url_of"]
+
+_STREAM: Final = b"text/event-stream"
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket at this address, on which nobody listens yet. Raises `OSError` when there can be none."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def loopback_only(made: socket.socket) -> bool:
+    """Whether only this machine reaches it."""
+    return is_loopback(str(made.getsockname()[0]).partition("%")[0])
+
+
+def url_of(made: socket.socket) -> str:
+    """Where it is."""
+    host, port, *_ = made.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def serve(app: App, at: socket.socket, *, stop: asyncio.Event, grace_s: float, max_body: int) -> None:
+    """Serves until `stop` is set and what was begun has ended, within the grace. It runs no lifespan."""
+    endings = Endings(app)
+    config = uvicorn.Config(
+        endings,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # `access.addresses` believes the named proxies, and nobody else
+        ws_max_size=max_body,
+        timeout_graceful_shutdown=ceil(grace_s),
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve([at]))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        endings.end()
+        server.should_exit = True
+        await serving
+
+
+class Endings:
+    """ASGI: gives streams of events an end when `end` was called."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._streams: set[CancelScope] = set()
+        self._ended = False
+
+    def end(self) -> None:
+        """Ends all streams, and those that begin from now on."""
+        self._ended = True
+        for scope in self._streams:
+            scope.cancel()
+
+    async def __call__(self, head: Head, receive: Receive, send: Send) -> None:
+        scope = CancelScope()
+
+        async def sending(message: Message) -> None:
+            await send(message)
+            if message["type"] == "http.response.start" and _is_stream(message):
+                self._streams.add(scope)
+                if self._ended:
+                    scope.cancel()
+
+        try:
+            with scope:
+                await self._app(head, receive, sending if head["type"] == "http" else send)
+        finally:
+            self._streams.discard(scope)
+        if scope.cancelled_caught:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class _Server(uvicorn.Server):
+    """Signals are the matter of whoever runs it."""
+
+    def capture_signals(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # it is a generator's there
+        return nullcontext()
+
+
+def _is_stream(message: Message) -> bool:
+    return any(name.lower() == b"content-type" and value.startswith(_STREAM) for name, value in message["headers"])
