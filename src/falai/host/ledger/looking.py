@@ -35,9 +35,9 @@ _COLUMNS = """
         created_at, updated_at
     FROM falai_sessions s WHERE tenant = ? AND agent = ? AND session"""
 _ONE = f"SELECT {_COLUMNS} = ?"
-_PAGE = f"SELECT {_COLUMNS} > ?{{filters}} ORDER BY session LIMIT ?"
+_PAGE = f"SELECT {_COLUMNS} > ? ORDER BY session LIMIT ?"
 # A customer has few sessions: || keeps a database from walking over all of them in the order of the page.
-_PAGE_OF_CUSTOMER = f"SELECT {_COLUMNS} || '' > ? AND customer = ?{{filters}} ORDER BY session || '' LIMIT ?"
+_PAGE_OF_CUSTOMER = f"SELECT {_COLUMNS} || '' > ? AND customer = ? ORDER BY session || '' LIMIT ?"
 _OF_CUSTOMER = "SELECT session FROM falai_sessions WHERE tenant = ? AND agent = ? AND customer = ?"
 _TRANSCRIPT = """
     SELECT seq, role, text, at, id, data FROM falai_transcript
@@ -90,7 +90,7 @@ def sessions(
         given = [*given, wanted.channel]
     if wanted.held is not None:
         filters += f" AND gate_reason IS {'NOT ' if wanted.held else ''}NULL"
-    sql = sql.replace("{filters}", filters)
+    sql = sql.replace(" ORDER BY", f"{filters} ORDER BY")
     (rows,) = yield (Statement(sql, (tenant, agent, after or "", *given, limit)),)
     return tuple(_session(tenant, agent, row) for row in rows)
 
