@@ -39,8 +39,8 @@ OPEN: Final = ("bad-host", "bad-origin", "too-many-requests", "internal")
 """What can come of an address that needs no token."""
 
 
-def host_of(connection: HTTPConnection) -> Host[Any]:
-    """The host that this application serves."""
+async def host_of(connection: HTTPConnection) -> Host[Any]:
+    """The host that this application serves. Asynchronous, because FastAPI takes the other kind to a thread."""
     host: Host[Any] = connection.app.state.host
     return host
 
