@@ -19,6 +19,7 @@ from uuid import uuid4  # noqa: TID251 - an edge: the id that a log line and an 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from falai.errors import InvalidSessionError
@@ -70,6 +71,7 @@ CODES: Final[Mapping[str, Code]] = {
     "not-found": Code(404, "There is nothing here", "Check the address."),
     "no-session": Code(404, "There is no such session", "It begins with the first message."),
     "no-flow": Code(404, "There is no such flow", "`GET /v1/flows` lists them."),
+    "no-event": Code(404, "There is no such event", "The agent declares those that the hint lists."),
     "no-channel": Code(404, "There is no such channel", "The host was not given one of this name."),
     "no-dead-letter": Code(404, "There is no such dead letter", "It was retried or dropped already."),
     "method-not-allowed": Code(405, "This address has other methods", "The header `Allow` lists them."),
@@ -204,16 +206,25 @@ def install(app: FastAPI) -> None:
 
     from falai.web.mistakes import problem_of_mistakes
 
-    async def refused(request: Request, error: Exception) -> Response:  # noqa: ARG001  # a handler is given both
-        return response(problem_of(error))
+    async def refused(request: Request, error: Exception) -> Response:
+        problem = problem_of(error)
+        if problem.status == 405:
+            problem.headers["Allow"] = ", ".join(sorted(_methods(app, request)))
+        return response(problem)
 
-    async def mistaken(request: Request, error: Exception) -> Response:  # noqa: ARG001  # likewise
+    async def mistaken(request: Request, error: Exception) -> Response:  # noqa: ARG001  # a handler is given both
         assert isinstance(error, RequestValidationError)
         return response(problem_of_mistakes(error))
 
     app.add_exception_handler(ProblemError, refused)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, mistaken)
+
+
+def _methods(app: FastAPI, request: Request) -> set[str]:
+    """The methods of an address, of all the routes that it has."""
+    routes = [route for route in app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return {method for route in routes for method in getattr(route, "methods", None) or ()}
 
 
 def _full(error: OverloadedError) -> ProblemError:

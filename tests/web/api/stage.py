@@ -21,14 +21,16 @@ from falai.web.access import SCOPES
 from falai.web.access.tokens import new_token
 from host.stage import echo
 
-__all__ = ["Site", "desk", "serving", "site"]
+__all__ = ["Site", "calling", "desk", "serving", "site"]
 
 
 def desk(**more: Any) -> Agent[Any]:
     """An agent with something of everything: it answers, asks, waits, and follows an event."""
     flows = [
         Flow("answer", on=[OnAnyMessage(repeat="always")], steps=[Prompt("reply", "Answer.")]),
-        Flow("paid", on=[OnEvent("order.paid")], steps=[Say("thanks", "Thank you, it is paid.")], description="Thanks."),
+        Flow(
+            "paid", on=[OnEvent("order.paid")], steps=[Say("thanks", "Thank you, it is paid.")], description="Thanks."
+        ),
         Flow("remind", steps=[Say("first", "A reminder."), Wait("pause", "2d"), Say("last", "The last one.")]),
         Flow("book", on=[OnMessage("books a table")], steps=[Collect("ask", ["size"], prompt="Ask for the size.")]),
     ]
@@ -57,6 +59,11 @@ class Site:
         return await self.client.post(f"/v1/sessions/{session}/messages", json=body, **more)
 
 
+def calling(app: FastAPI) -> httpx2.AsyncClient:
+    """A client of an application, without a server between."""
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost")
+
+
 @asynccontextmanager
 async def site(
     folder: Path, agent: Agent[Any] | None = None, *, web: WebSettings | None = None, **options: Any
@@ -64,8 +71,7 @@ async def site(
     """A host that runs, and a client that calls its application without a server between."""
     async with Host(agent or desk(), folder / "web.db", **options) as host:
         app = create_app(host, settings=web)
-        transport = httpx2.ASGITransport(app=app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with calling(app) as client:
             found = Site(host, app, client)
             client.headers.update(await found.allow())
             yield found
@@ -78,6 +84,7 @@ async def serving(found: Site) -> AsyncIterator[str]:
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
-    yield "http://127.0.0.1:%d" % server.servers[0].sockets[0].getsockname()[1]
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     await task

@@ -32,7 +32,7 @@ __all__ = ["EventIn", "StartIn", "router"]
 
 router = APIRouter(tags=["inputs"])
 
-_RESPONSES = problems("bad-json", "bad-request", "too-large", "overloaded", "host-full")
+_TAKING = ("bad-json", "bad-request", "too-large", "overloaded", "host-full")
 
 
 class EventIn(Whom):
@@ -57,7 +57,9 @@ class StartIn(Whom):
     input: Annotated[Any, Field(description="Any JSON; the flow reads it as `input`.")] = None
 
 
-@router.post("/sessions/{session_id}/events", status_code=202, response_model=Taken, responses=_RESPONSES)
+@router.post(
+    "/sessions/{session_id}/events", status_code=202, response_model=Taken, responses=problems("no-event", *_TAKING)
+)
 async def report_event(session_id: SessionId, body: EventIn, caller: OperateCaller, host: HostOf) -> Response:
     """Report an event. Flows that wait for it go on, flows that it triggers start."""
     _known(body.name, host.agent.plan.events, "name", "event")
@@ -65,7 +67,9 @@ async def report_event(session_id: SessionId, body: EventIn, caller: OperateCall
     return await _take(host, place_of(host, caller, session_id), event, body)
 
 
-@router.post("/sessions/{session_id}/starts", status_code=202, response_model=Taken, responses=_RESPONSES)
+@router.post(
+    "/sessions/{session_id}/starts", status_code=202, response_model=Taken, responses=problems("no-flow", *_TAKING)
+)
 async def start_flow(session_id: SessionId, body: StartIn, caller: OperateCaller, host: HostOf) -> Response:
     """Start a flow."""
     _known(body.flow, host.agent.plan.flows, "flow", "flow")
@@ -85,5 +89,5 @@ def _known(name: str, names: Collection[str], path: str, what: str) -> None:
     """Raises `ProblemError` for a name that the agent does not have: it would do nothing, and nobody be told."""
     if name not in names:
         hint = f"{meant(name, names)}There is {', '.join(names) or 'none'}"
-        found = Found(path, f"unknown-{what}", f"the agent has no {what} {quoted(name)}", hint)
-        raise ProblemError(422, "invalid", "The request has one mistake.", errors=[found])
+        found = Found(path, f"no-{what}", f"the agent has no {what} {quoted(name)}", hint)
+        raise ProblemError(404, f"no-{what}", f"The agent has no {what} of this name.", errors=[found])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, suppress
 from typing import Annotated, Any, Literal, TypedDict
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field, JsonValue
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +18,7 @@ from falai.session.inputs import Message
 from falai.web.api.contract import ChatCaller, HostOf, InputId, SessionId, Taken, answered, place_of, problems, refused
 from falai.web.api.following import reply, safely, set_aside
 from falai.web.api.said import Said, said
-from falai.web.api.sse import EVENT_STREAM, EventStream
+from falai.web.api.sse import EVENT_STREAM, EventStream, described
 from falai.web.mistakes import Body
 
 __all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
@@ -92,12 +92,10 @@ class Answered(Taken):
 
 _WAIT = "So many seconds this waits for the turn. It is played all the same, and `stream` tells of it."
 Wait = Annotated[float, Query(ge=0, le=300, description=_WAIT)]
-_ACCEPT = f"`{EVENT_STREAM}`: the answer is streamed."
-Accept = Annotated[str, Header(description=_ACCEPT, examples=["application/json", EVENT_STREAM])]
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The turn is over, or its frames: `accepted`, `delta`, `withdrawn`, `done`, `problem`.",
-        "content": {EVENT_STREAM: {"schema": {"type": "string"}, "example": _EVENTS}},
+        "content": described(_EVENTS),
     },
     202: {"model": Taken, "description": "It is taken in; its turn is still to come."},
     **problems("bad-json", "bad-request", "too-large", "overloaded", "host-full", "set-aside"),
@@ -113,7 +111,6 @@ async def send_message(
     caller: ChatCaller,
     host: HostOf,
     wait: Wait = 30.0,
-    accept: Accept = "application/json",
 ) -> Response:
     """Send a message, and get what is said to it.
 
@@ -124,7 +121,7 @@ async def send_message(
     and the same answer.
     """
     place = place_of(host, caller, session_id)
-    if EVENT_STREAM in accept:
+    if EVENT_STREAM in request.headers.get("accept", ""):
         return await _streamed(host, place, body, heartbeat_s=request.app.state.heartbeat_s, wait=wait)
     received = await receive(host, place, body)
     if wait == 0 and received.new:

@@ -34,8 +34,10 @@ class HoldIn(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "Maria answers"}]})
 
     reason: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")] = "held"
-    understand: Annotated[bool, Field(description="Messages are still understood: fields are filled.")] = False
-    skip: Annotated[bool, Field(description="Messages are passed over, and end no run.")] = False
+    understand: Annotated[bool, Field(strict=True, description="Messages are still understood: fields are filled.")] = (
+        False
+    )
+    skip: Annotated[bool, Field(strict=True, description="Messages are passed over, and end no run.")] = False
 
 
 class Gate(Wire):

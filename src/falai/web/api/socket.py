@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -24,7 +24,7 @@ from falai.web.api.following import problem, safely, session
 from falai.web.api.messages import MessageIn, receive
 from falai.web.api.said import Frame
 from falai.web.api.sse import beating
-from falai.web.api.streaming import begin
+from falai.web.api.streaming import Cursor, begin
 from falai.web.mistakes import problem_of_mistakes
 from falai.web.problems import ProblemError, problem_of
 
@@ -42,7 +42,7 @@ class FrameIn(MessageIn):
 
 
 @router.websocket("/sessions/{session_id}/socket")
-async def chat(websocket: WebSocket, session_id: str, after: Annotated[str | None, Query()] = None) -> None:
+async def chat(websocket: WebSocket, session_id: str, after: Cursor = "") -> None:
     """Frames of a session (`ready`, `message`, `delta`, `withdrawn`, `done`, `problem`), and messages to it (`accepted`)."""
     caller = await caller_of_socket(websocket)
     if caller is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -16,11 +16,25 @@ from starlette.types import Receive, Scope, Send
 from falai.session.jsontext import json_text
 from falai.web.api.said import Frame
 
-__all__ = ["EVENT_STREAM", "EventStream"]
+__all__ = ["EVENT_STREAM", "EventStream", "beating", "described"]
 
 EVENT_STREAM: Final = "text/event-stream"
+_EVENT: Final = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["accepted", "ready", "message", "delta", "withdrawn", "done", "problem"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string"},
+    },
+    "required": ["event", "data"],
+}
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _ALIVE: Final = b": alive\n\n"
+
+
+def described(example: str) -> dict[str, Any]:
+    """The content of an answer that is a stream, for the OpenAPI document."""
+    return {EVENT_STREAM: {"itemSchema": _EVENT, "example": example}}
 
 
 class EventStream(StreamingResponse):

@@ -11,19 +11,23 @@ from starlette.responses import Response
 
 from falai.host import Host
 from falai.host.ledger.port import Place
-from falai.host.ledger.said import said_after, said_last
-from falai.web.api.contract import ChatCaller, HostOf, SessionId, place_of, problems, refused
+from falai.host.ledger.said import said_last
+from falai.web.api.contract import ChatCaller, HostOf, SessionId, place_of, problems
 from falai.web.api.following import safely, session
-from falai.web.api.sse import EVENT_STREAM, EventStream
+from falai.web.api.sse import EventStream, described
 
-__all__ = ["BEGINNING", "begin", "router"]
+__all__ = ["Cursor", "begin", "router"]
 
 router = APIRouter(tags=["messages"])
 
-BEGINNING = "0-0-0"
+_BEGINNING = "0-0-0"
 """The cursor before all that was ever said."""
 
-_CURSOR = "The `id` of the last message that was seen: what came behind it is told first. `start`: all of it."
+_START = "start"
+_FORM = r"^(|start|[0-9]{1,15}-[0-9]{1,15}-[0-9]{1,9})$"
+_ABOUT = "The `id` of the last message that was seen: what came behind it is told first. `start`: all of it."
+Cursor = Annotated[str, Query(pattern=_FORM, description=_ABOUT)]
+_LastEvent = Annotated[str, Header(pattern=_FORM, description="The same, as a browser sends it.")]
 _EVENTS = (
     'event: ready\nid: 1789862400000-1-0\ndata: {"cursor":"1789862400000-1-0"}\n\n'
     'event: delta\ndata: {"key":"message:m1","text":"For how "}\n\n'
@@ -32,7 +36,7 @@ _EVENTS = (
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Frames: `ready`, `message`, `delta`, `withdrawn`, `done`, `problem`.",
-        "content": {EVENT_STREAM: {"schema": {"type": "string"}, "example": _EVENTS}},
+        "content": described(_EVENTS),
     },
     **problems(),
 }
@@ -45,8 +49,8 @@ async def stream(
     session_id: SessionId,
     caller: ChatCaller,
     host: HostOf,
-    after: Annotated[str | None, Query(description=_CURSOR)] = None,
-    last_event_id: Annotated[str | None, Header(description="The same, as a browser sends it.")] = None,
+    after: Cursor = "",
+    last_event_id: _LastEvent = "",
 ) -> Response:
     """Follow a session: every message to the customer, when it is sent (`message`), and the words before.
 
@@ -60,14 +64,8 @@ async def stream(
         return EventStream(frames, held=stack.pop_all(), heartbeat_s=request.app.state.heartbeat_s)
 
 
-async def begin(host: Host[Any], place: Place, cursor: str | None) -> str:
-    """Where a stream begins: without a cursor, now. Raises `ProblemError` for what is no cursor."""
-    if cursor is None:
+async def begin(host: Host[Any], place: Place, cursor: str) -> str:
+    """Where a stream begins: without a cursor, now."""
+    if not cursor:
         return await host.ledger.run(said_last(place))
-    if cursor == "start":
-        return BEGINNING
-    try:
-        await host.ledger.run(said_after(place, cursor, limit=1))
-    except ValueError as error:
-        raise refused(error, "query.after") from error
-    return cursor
+    return _BEGINNING if cursor == _START else cursor
