@@ -25,14 +25,14 @@ Step = str | asyncio.Event | Exception
 class Typist:
     """A model that writes as it is told: pieces of text, waits, an error. It counts how it was asked.
 
-    With `anew` each piece stands for all that is written so far.
+    With `anew` each piece stands for all that is written so far; one that is `cut` ends without its end.
     """
 
     name = "typist"
 
-    def __init__(self, *takes: Sequence[Step], anew: bool = False) -> None:
+    def __init__(self, *takes: Sequence[Step], anew: bool = False, cut: bool = False) -> None:
         self.takes = list(takes)
-        self.anew = anew
+        self.anew, self.cut = anew, cut
         self.streamed = self.asked = self.closed = 0
 
     async def complete(self, request: ModelRequest) -> ModelReply:
@@ -52,7 +52,8 @@ class Typist:
                     case _:
                         so_far = step if self.anew else so_far + step
                         yield ModelChunk(step, so_far)
-            yield ModelChunk("", so_far, ModelReply(message=so_far))
+            if not self.cut:
+                yield ModelChunk("", so_far, ModelReply(message=so_far))
         finally:
             self.closed += 1
 
@@ -135,10 +136,10 @@ async def test_a_watcher_that_comes_late_has_what_was_written_so_far(home: Home)
             assert shown(await upto(second, is_turned)) == "lo"
 
 
-async def test_a_provider_that_fails_while_it_writes(home: Home) -> None:
+@pytest.mark.parametrize("steps", [["Hel", ProviderError("down", kind="overload")], ["Hel"]], ids=["raises", "cut"])
+async def test_a_provider_that_fails_while_it_writes(home: Home, steps: Sequence[Step]) -> None:
     """The words are taken back at once; the turn ends as it would have without a watcher."""
-    failing = Typist(["Hel", ProviderError("down", kind="overload")])
-    async with hosted(echo(failing), home) as host, host.watch("s1") as seen:
+    async with hosted(echo(Typist(steps, cut=True)), home) as host, host.watch("s1") as seen:
         await host.receive("s1", Message("hi", id="m1"))
         found = await upto(seen, is_turned)
     assert found[:2] == [Words("message:m1", "Hel"), Withdrawn("message:m1")]

@@ -87,7 +87,9 @@ class JournaledModel:
         except Exception:
             self._withdraw()
             raise
-        if reply is not None:  # else it was cut, which the driver tells
+        if reply is None:  # it was cut, which the driver tells
+            self._withdraw()
+        else:
             self._note(request, reply)
 
     def _kept(self, request: ModelRequest) -> ModelReply | None:

@@ -5,6 +5,7 @@ twice, and a channel to the world. All of them fail as the dice fall.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -162,8 +163,18 @@ class _Model:
         return ModelReply(structured={"mentions": {"order": wants}, "extract": {"order": {"item": said}}})
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        reply = await self.complete(request)
-        yield ModelChunk(reply.message, reply.message, reply)
+        """The same, letter by letter; it may break off anywhere."""
+        desk, reply, so_far = self._desk, await self.complete(request), ""
+        for letter in json.dumps(reply.structured) if reply.structured else "":
+            desk.death.point("writes")
+            if desk.fails(0.002):
+                raise _provider_error(desk)
+            if desk.fails(0.01):
+                await desk.lasts()
+            so_far += letter
+            yield ModelChunk(letter, so_far)
+        if not desk.fails(0.01):
+            yield ModelChunk("", so_far, reply)
 
 
 class _Line(Channel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from falai.host.ledger.waking import next_due
 from host.faults.death import Death, InlineLedger, Killed, MortalHost, MortalLedger, Rewrite
 from host.faults.desk import Desk, JumpingClock
 from host.faults.loop import JumpingLoop
+from host.faults.onlooker import Onlooker
 from host.faults.outside import PEOPLE, do
 from host.faults.script import SESSIONS, Step, draw_script
 from host.faults.world import World
@@ -102,6 +104,7 @@ class _Living:
         seed, number = life.seed, life.number
         lines = list(world.lines("done", "clock"))
         self.steps = draw_script(Dice(("script", seed)))
+        self.watched = Dice(("watched", seed, number)).chance(0.5)
         self.done = sum(line["what"] == "done" for line in lines)
         self.clock = JumpingClock(lines[-1]["now"] if lines else _START_MS)
         self.world = world
@@ -127,8 +130,11 @@ class _Living:
         """The rest of the script. A restart ends a host as it should end, and another goes on."""
         while True:
             async with self.host:
-                if await self._plays_on():
-                    return await self._settle()
+                onlooker = Onlooker(self.host, self.desk.agent.plan.name, self.world)
+                async with onlooker.looking() if self.watched else nullcontext():
+                    if await self._plays_on():
+                        await self._settle()
+                        return await onlooker.catch_up()
             self.host = self._made()
 
     async def _plays_on(self) -> bool:

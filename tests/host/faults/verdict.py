@@ -65,7 +65,8 @@ def judge(read: Read, world: World, steps: Sequence[Step], agent: Agent[Any]) ->
         agent=agent,
         world=list(
             world.lines(
-                "acted", "looked", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled"
+                "acted", "looked", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled", "saw",
+                "wrong", "caught_up"
             )
         ),
         inbox=read("SELECT * FROM falai_inbox ORDER BY seq"),
@@ -79,6 +80,7 @@ def judge(read: Read, world: World, steps: Sequence[Step], agent: Agent[Any]) ->
         _nothing_is_lost, _nothing_is_played_twice, _nothing_is_answered_twice, _only_what_counts_is_sent,
         _in_order, _actions_see_the_same, _tools_see_the_same, _replies_fit_their_actions, _a_person_is_not_interrupted, _first_come_first_served,
         _the_transcript_tells_it, _timers, _no_late_silence, _a_timer_fires_once, _once_for_all_sessions,
+        _what_is_shown_counts, _the_customer_sees_it,
     )  # fmt: skip
     return [f"{promise.__name__.strip('_')}: {what}" for promise in promises for what in promise(found)]
 
@@ -288,3 +290,23 @@ def _once_for_all_sessions(found: _Evidence) -> Iterator[str]:
     """What is said to a customer once is said in one of the sessions only."""
     if len({line["key"] for line in found.lines("sent") if line["text"] == "thanks"}) > 1:
         yield "the customer was thanked in several turns"
+
+
+# --- who looks on -------------------------------------------------------------------------------
+
+
+def _what_is_shown_counts(found: _Evidence) -> Iterator[str]:
+    """Words that were shown were taken back, or were said."""
+    for line in found.lines("wrong"):
+        yield f"{line['session']}: {line['why']}"
+
+
+def _the_customer_sees_it(found: _Evidence) -> Iterator[str]:
+    """Who reads from a cursor, through all lives, has seen each message that was sent once, in order."""
+    if not found.lines("caught_up"):
+        return
+    for session in found.names:
+        seen = [line["key"] for line in found.lines("saw") if line["session"] == session]
+        said = [row["key"] for row in found.outbox if row["session"] == session and row["state"] in ("sent", "dead")]
+        if seen != said:
+            yield f"{session}: seen was {seen}, said is {said}"
