@@ -12,7 +12,7 @@ from falai.host.ledger.committing import commit
 from falai.host.ledger.gating import hold
 from falai.host.ledger.looking import messages, waiting
 from falai.host.ledger.migrating import SchemaError, migrations
-from falai.host.ledger.port import Done, Gate, Place, Reply
+from falai.host.ledger.port import Committed, Done, Gate, Place, Reply, Statement, Work
 from falai.host.ledger.postgres import PostgresLedger, watchful
 from falai.host.ledger.taking import take_in
 from host.ledger.ledgers import MANY, NOW, PLACE, arrival, ask, dump, job_of, keys_of, play, postgres_url, receive
@@ -50,6 +50,31 @@ def test_a_connection_notices_that_the_network_is_gone() -> None:
     """Within seconds, unless the URL says otherwise."""
     assert watchful("postgresql://h/d")["tcp_user_timeout"] == 10_000
     assert "tcp_user_timeout" not in watchful("postgresql://h/d?tcp_user_timeout=1")
+
+
+@pytest.mark.faults
+async def test_who_is_gone_holds_nothing(url: str, ledger: PostgresLedger, proxy_to: Callable[[str], Proxy]) -> None:
+    """A machine that vanished in the middle of a transaction keeps no row from the others, though the server believes
+    for hours that it is still there."""
+    await receive(ledger, "m1")
+    behind, locked = proxy_to(url), asyncio.Event()
+    gone = PostgresLedger(behind.url, connections=1)
+    await gone.open()
+
+    def vanishes() -> Work[None]:
+        yield (Statement("SELECT session FROM falai_sessions WHERE session = ? FOR UPDATE", (PLACE.session,)),)
+        behind.freeze()
+        locked.set()
+        yield (Statement("SELECT 1", ()),)
+
+    last = asyncio.create_task(gone.run(vanishes()))
+    await locked.wait()
+    async with asyncio.timeout(30):
+        assert await play(ledger) == Committed()
+    behind.cut()
+    with pytest.raises(psycopg.Error):
+        await last
+    await gone.close()
 
 
 async def test_tables_of_a_newer_release(url: str, ledger: PostgresLedger) -> None:

@@ -14,7 +14,7 @@ from falai.host.ledger.migrating import migrate
 from falai.host.ledger.port import Row, Statement, Step, Undo, Work
 
 if TYPE_CHECKING:
-    from psycopg import AsyncConnection, AsyncRawCursor
+    from psycopg import AsyncConnection, AsyncPipeline, AsyncRawCursor
     from psycopg_pool import AsyncConnectionPool
 
 __all__ = ["UNHEARD", "PostgresLedger", "watchful"]
@@ -102,21 +102,25 @@ class PostgresLedger:
 
     async def _transact(self, connection: AsyncConnection[Any], work: Work[T]) -> T:
         try:
-            async with connection.pipeline(), connection.transaction():
-                return await self._carry_out(connection, work)
+            async with connection.pipeline() as pipeline, connection.transaction():
+                return await self._carry_out(connection, pipeline, work)
         except Undo as end:
             return end.value  # type: ignore[no-any-return]  # the work gives what it promises, either way
 
-    async def _carry_out(self, connection: AsyncConnection[Any], work: Work[T]) -> T:
+    async def _carry_out(self, connection: AsyncConnection[Any], pipeline: AsyncPipeline, work: Work[T]) -> T:
         try:
             step = next(work)
             while True:
-                step = work.send(await self._take(connection, step))
+                step = work.send(await self._take(connection, pipeline, step))
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]  # what a generator returns is untyped there
 
-    async def _take(self, connection: AsyncConnection[Any], step: Step) -> Sequence[Sequence[Row]]:
+    async def _take(
+        self, connection: AsyncConnection[Any], pipeline: AsyncPipeline, step: Step
+    ) -> Sequence[Sequence[Row]]:
         cursors = [await self._send(connection, statement) for statement in step]
+        if any(cursors):
+            await pipeline.sync()  # only behind it the server counts the time in which nothing is heard of this one
         return [[] if cursor is None else await cursor.fetchall() for cursor in cursors]
 
     async def _send(self, connection: AsyncConnection[Any], statement: Statement) -> AsyncRawCursor[Any] | None:
