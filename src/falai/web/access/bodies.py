@@ -9,11 +9,11 @@ import asyncio
 from typing import Final
 
 from falai.flow.durations import parse_duration
-from falai.web.access.heads import App, Head, Message, Receive, Send, value_of
+from falai.web.access.heads import App, Head, Message, Receive, Send, value_of, values_of
 from falai.web.access.refusing import problem, refuse
 from falai.web.problems import ProblemError
 
-__all__ = ["Bodies"]
+__all__ = ["Bodies", "CutError"]
 
 _TOO_BIG: Final = 1009  # of a WebSocket's close codes
 
@@ -39,6 +39,9 @@ class Bodies:
 
     async def _request(self, head: Head, receive: Receive, send: Send) -> None:
         said = value_of(head, b"content-length") or "0"
+        if said != "0" and values_of(head, b"transfer-encoding"):  # a proxy in front may have gone by the other one
+            await refuse(head, receive, send, problem("bad-request", "The body has two lengths.", Connection="close"))
+            return
         if len(said) > 18 or (said.isdigit() and int(said) > self._most):
             await refuse(head, receive, send, _too_large(self._most))
             return
@@ -52,8 +55,8 @@ class Bodies:
             await refuse(head, receive, send, body.refused)
 
 
-class _CutError(Exception):
-    """Ends the reading of a body."""
+class CutError(Exception):
+    """Ends the reading of a body that is refused."""
 
 
 class _Body:
@@ -86,9 +89,9 @@ class _Body:
             self.answered = True
             await self._send(message)
 
-    def _cut(self, why: ProblemError) -> _CutError:
+    def _cut(self, why: ProblemError) -> CutError:
         self.refused = why
-        return _CutError()
+        return CutError()
 
 
 class _Frames:

@@ -1,0 +1,235 @@
+"""Attacks over a real connection, and how a server ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from falai.host.ledger.sqlite import SQLiteLedger
+from falai.host.ledger.tokens import add_token
+from falai.web.access import Headers
+from falai.web.access.tokens import NewToken, new_token
+from falai.web.serving import bound, loopback_only, url_of
+from web.access.asking import application
+from web.access.served import Served, served
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[SQLiteLedger]:
+    made = SQLiteLedger(tmp_path / "falai.db")
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def token(ledger: SQLiteLedger) -> NewToken:
+    made = new_token(name="shop", tenant="t", scopes=["chat"], now_ms=1, session="s1")
+    await ledger.run(add_token(made.row))
+    return made
+
+
+@pytest.fixture
+async def server(ledger: SQLiteLedger) -> AsyncIterator[Served]:
+    app = Headers(application(ledger, max_body=1000, body_time="0.3s", origins=["https://shop.example"]))
+    async with served(app) as found:
+        yield found
+
+
+def head(server: Served, *lines: str, method: str = "POST") -> bytes:
+    return "\r\n".join([f"{method} /open HTTP/1.1", f"Host: 127.0.0.1:{server.port}", *lines, "", ""]).encode()
+
+
+# --- requests ------------------------------------------------------------------------------------
+
+
+async def test_a_server_says_nothing_about_itself(server: Served) -> None:
+    """Neither its name, nor that of what it is made with."""
+    said = (await server.say(head(server, method="GET"))).lower()
+    assert said.startswith(b"http/1.1 200")
+    assert b"\r\nserver:" not in said
+    assert b"uvicorn" not in said
+    assert b"x-content-type-options: nosniff" in said
+
+
+@pytest.mark.parametrize("target", ["/open", "http://127.0.0.1/open", "http://localhost/open"])
+async def test_a_rebound_name_is_refused(server: Served, target: str) -> None:
+    """Also when the target of the request names a host that is known."""
+    said = await server.say(f"GET {target} HTTP/1.1\r\nHost: evil.example:{server.port}\r\n\r\n".encode())
+    assert said.startswith(b"HTTP/1.1 421")
+    assert b"application/problem+json" in said
+
+
+async def test_a_request_without_a_name_is_refused(server: Served) -> None:
+    """As HTTP/1.0 allows it."""
+    assert (await server.say(b"GET /open HTTP/1.0\r\n\r\n")).startswith(b"HTTP/1.1 421")
+
+
+async def test_a_form_of_a_page_elsewhere_is_refused(server: Served) -> None:
+    """A form needs no preflight; the browser says where it is from."""
+    form = ("Origin: https://evil.example", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 3")
+    assert (await server.say(head(server, *form), b"a=b")).startswith(b"HTTP/1.1 403")
+
+
+async def test_chunks_beyond_the_limit_are_refused(server: Served) -> None:
+    """Nobody said how long the body would be; the connection is closed, whatever comes behind."""
+    chunk = b"64\r\n" + b"x" * 100 + b"\r\n"
+    said = await server.say(head(server, "Transfer-Encoding: chunked"), *[chunk] * 11)
+    assert said.startswith(b"HTTP/1.1 413")
+    assert b"connection: close" in said.lower()
+    whole = await server.say(head(server, "Transfer-Encoding: chunked"), *[chunk] * 10, b"0\r\n\r\n")
+    assert whole.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_body_that_does_not_come_is_given_up(server: Served) -> None:
+    """A few bytes, and then none."""
+    assert (await server.say(head(server, "Content-Length: 100"), b"abc")).startswith(b"HTTP/1.1 408")
+
+
+async def test_a_body_in_drops_is_given_up(server: Served) -> None:
+    """Each comes in time, but not all of them."""
+    reader, writer = await server.connect()
+    writer.write(head(server, "Content-Length: 1000"))
+
+    async def drip() -> None:
+        while True:
+            writer.write(b"x")
+            await asyncio.sleep(0.05)
+
+    dripping = asyncio.create_task(drip())
+    said = await asyncio.wait_for(reader.readline(), 20)
+    dripping.cancel()
+    writer.close()
+    assert said.startswith(b"HTTP/1.1 408")
+
+
+async def test_two_requests_in_one_are_not_taken_for_one(server: Served) -> None:
+    """A length and chunks at once are how requests are smuggled past a proxy."""
+    smuggled = head(server, "Content-Length: 3", "Transfer-Encoding: chunked")
+    said = await server.say(smuggled, b"0\r\n\r\nGET /chat HTTP/1.1\r\n\r\n")
+    assert said.startswith(b"HTTP/1.1 400")
+    assert b"connection: close" in said.lower()
+
+
+# --- sockets -------------------------------------------------------------------------------------
+
+
+def socket(server: Served, token: str | None, session: str = "s1", name: str = "127.0.0.1", **more: Any) -> Any:
+    protocols = ["falai.v1", *([] if token is None else [f"falai.token.{token}"])]
+    uri = f"ws://{name}:{server.port}/sessions/{session}/socket"
+    return connect(uri, host="127.0.0.1", subprotocols=protocols, proxy=None, **more)  # type: ignore[arg-type]
+
+
+async def test_a_page_opens_a_socket_with_its_token(server: Served, token: NewToken) -> None:
+    """Among the sub-protocols, where a page can put it; it never comes back."""
+    async with socket(server, token.text, origin="https://shop.example") as open_socket:
+        await open_socket.send("hello")
+        assert (await open_socket.recv(), open_socket.subprotocol) == ("shop: hello", "falai.v1")
+        answer = open_socket.response
+        assert answer is not None
+        assert token.text not in str(answer.headers)
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"origin": "https://evil.example"}, 403), ({"origin": "null"}, 403), ({"name": "evil.example"}, 421),
+        ({"token": None}, 401), ({"session": "s2"}, 403),
+    ],
+)  # fmt: skip
+async def test_a_socket_is_denied_with_a_problem(
+    server: Served, token: NewToken, more: dict[str, Any], status: int
+) -> None:
+    """Before it is open: a foreign page or name, no token, or a token for another session."""
+    with pytest.raises(InvalidStatus) as refused:
+        async with socket(server, **{"token": token.text, **more}):
+            pass
+    answer = refused.value.response
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_message_that_is_too_large_ends_the_socket(server: Served, token: NewToken) -> None:
+    """As a body would be refused."""
+    async with socket(server, token.text) as open_socket:
+        await open_socket.send("x" * 1001)
+        with pytest.raises(ConnectionClosed) as closed:
+            await open_socket.recv()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1009
+
+
+# --- the end -------------------------------------------------------------------------------------
+
+
+async def streams_for_ever(head: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream; x")]})
+    await send({"type": "http.response.body", "body": b": on\n\n", "more_body": True})
+    await asyncio.Event().wait()
+
+
+async def takes_its_time(head: Any, receive: Any, send: Any) -> None:
+    await asyncio.sleep(0.3)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"done"})
+
+
+async def test_a_server_that_ends_ends_its_streams(caplog: pytest.LogCaptureFixture) -> None:
+    """Each comes to its end, as if all had been said, and nobody waits for the grace."""
+    async with (
+        httpx2.AsyncClient(timeout=30) as client,
+        served(streams_for_ever, grace_s=300) as server,
+        client.stream("GET", server.url) as answer,
+    ):
+        pieces = answer.aiter_raw()
+        assert await anext(pieces) == b": on\n\n"
+        server.stop.set()
+        assert [piece async for piece in pieces] == []
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_what_was_begun_is_finished() -> None:
+    """Within the grace; who comes later finds nobody."""
+    async with httpx2.AsyncClient(timeout=30) as client:
+        async with served(takes_its_time) as server:
+            asked = asyncio.create_task(client.get(server.url))
+            await asyncio.sleep(0.1)
+        assert (await asked).text == "done"
+        with pytest.raises(httpx2.ConnectError):
+            await client.get(server.url)
+
+
+async def test_what_does_not_end_is_cut_off() -> None:
+    """When the grace is over."""
+
+    async def hangs(head: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    async with httpx2.AsyncClient(timeout=30) as client:
+        async with served(hangs, grace_s=1) as server:
+            asked = asyncio.create_task(client.get(server.url))
+            await asyncio.sleep(0.1)
+        found = await asyncio.gather(asked, return_exceptions=True)
+    assert isinstance(found[0], httpx2.HTTPError) or found[0].status_code == 500  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("host", "only", "url"),
+    [("127.0.0.1", True, "http://127.0.0.1:"), ("localhost", True, "http://"), ("0.0.0.0", False, "http://0.0.0.0:")],
+)
+def test_where_it_listens(host: str, only: bool, url: str) -> None:
+    """By the address that was bound, whatever name was given for it."""
+    with bound(host, 0) as at:
+        assert loopback_only(at) is only
+        assert url_of(at).startswith(url)
+        at.listen()
+        with pytest.raises(OSError, match="in use"):
+            bound(host, at.getsockname()[1])
