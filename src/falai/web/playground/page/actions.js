@@ -1,0 +1,224 @@
+/**
+ * What a person can do here: each action asks the server, puts what it tells into the state, and says it aloud.
+ *
+ * A problem is kept with the place where it arose; the part of the page that has this place shows it.
+ */
+
+import { Lost, Refused, file, get, post } from "./api.js";
+import { translator } from "./text/translate.js";
+
+const RETRY_MS = 2000;
+
+export class Actions {
+  /** @type {import("./types").Store} */
+  #store;
+  #retrying = 0;
+
+  /** @param {import("./types").Store} store */
+  constructor(store) {
+    this.#store = store;
+  }
+
+  /** Changes what the page remembers, as state.js says. @param {string} kind @param {Record<string, unknown>} [values] */
+  set(kind, values = {}) {
+    this.#store.dispatch({ kind, ...values });
+  }
+
+  /** Has a screen reader say it. @param {string} text */
+  say(text) {
+    this.set("said", { text });
+  }
+
+  // --- the conversation -------------------------------------------------------------------------
+
+  /** The state of a branch; without one, of the branch at hand. @param {string} [branch] */
+  async load(branch = this.#branch) {
+    try {
+      this.#told(await get(branch ? `state?branch=${encodeURIComponent(branch)}` : "state"));
+    } catch (error) {
+      this.#failed("page", error);
+    }
+  }
+
+  /** A customer's message. One that got lost keeps its id, so that it counts once. @param {string} text */
+  async send(text) {
+    const { retry } = this.#state;
+    const id = retry?.text === text ? retry.id : newId();
+    const sent = await this.#at("chat", async () => {
+      this.set("sent", { text, id });
+      this.#told(await post("message", { branch: this.#branch, text, id }, (...heard) => this.#hear(...heard), true));
+      this.set("settled");
+    });
+    if (!sent) this.set("draft", { text });
+  }
+
+  /** @param {string} text @param {string} by */
+  async person(text, by) {
+    if (!(await this.#change("chat", "person", { text, by }))) this.set("draft", { text });
+  }
+
+  /** A branch that stands as after turn `n`; what was said next is offered for change. @param {number} n */
+  async takeBack(n) {
+    const next = this.#state.server?.turns.find((turn) => turn.n > n)?.input;
+    const done = await this.#change("chat", "take-back", { turn: n }, this.#t("branch.made", { n }));
+    if (done) this.set("draft", { text: next?.kind === "message" ? (next.text ?? "") : "" });
+  }
+
+  fresh() {
+    return this.#change("page", "new", { branch: undefined }, this.#t("branch.fresh"));
+  }
+
+  /** The other branch to compare with. @param {string} branch */
+  compare(branch) {
+    return this.#at("dialog", async () => {
+      this.set("other", { server: await get(`state?branch=${encodeURIComponent(branch)}`) });
+    });
+  }
+
+  save() {
+    return this.#at("page", async () => {
+      const { blob, name } = await file(`scenario?branch=${encodeURIComponent(this.#branch ?? "")}`);
+      const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
+      link.click();
+      URL.revokeObjectURL(link.href);
+      this.say(this.#t("save.done", { name }));
+    });
+  }
+
+  // --- the world around it ----------------------------------------------------------------------
+
+  /** @param {{ ms: number } | { next: true }} by */
+  moveClock(by) {
+    return this.#change("clock", "clock", by, this.#t("clock.moved"));
+  }
+
+  /** @param {string} name @param {unknown} payload */
+  event(name, payload) {
+    return this.#change("dialog", "event", { name, payload });
+  }
+
+  /** @param {string} flow @param {unknown} input */
+  start(flow, input) {
+    return this.#change("dialog", "start", { flow, input });
+  }
+
+  /** @param {boolean} closed @param {string} [reason] */
+  gate(closed, reason = "") {
+    const said = this.#t(closed ? "gate.shut" : "gate.opened");
+    return this.#change(closed ? "dialog" : "chat", "gate", { closed, reason }, said);
+  }
+
+  /** @param {{ id: string, replies?: unknown[], name?: string }} choice */
+  model(choice) {
+    return this.#change("dialog", "model", choice, this.#t("model.changed"));
+  }
+
+  // --- flows ------------------------------------------------------------------------------------
+
+  /** @param {string} flow */
+  draw(flow) {
+    return this.#at("graph", async () => {
+      this.set("drawn", { flow, drawing: await get(`graph?flow=${encodeURIComponent(flow)}`) });
+    });
+  }
+
+  loadSpec() {
+    return this.#at("editor", async () => this.set("spec", { text: (await get("spec")).text }));
+  }
+
+  /** What is wrong in a text; an answer that comes when the text has changed again is left. @param {string} text */
+  async check(text) {
+    try {
+      const { problems, graphs } = await post("spec/check", { text });
+      if (this.#state.spec?.text === text) this.set("checked", { text, findings: problems, graphs });
+    } catch (error) {
+      this.#failed("editor", error);
+    }
+  }
+
+  apply() {
+    return this.#at("editor", async () => {
+      const text = this.#state.spec?.text;
+      this.#told(await post("spec/apply", { branch: this.#branch, text }));
+      this.set("applied", { text });
+      this.say(this.#t("editor.applied"));
+    });
+  }
+
+  // --- what they share --------------------------------------------------------------------------
+
+  get #state() {
+    return this.#store.get();
+  }
+
+  get #branch() {
+    return this.#state.server?.branch;
+  }
+
+  /** @param {string} key @param {Record<string, unknown>} [values] */
+  #t(key, values) {
+    return translator(this.#state.lang)(key, values);
+  }
+
+  /** @param {string} place @param {string} path @param {object} body @param {string} [words] */
+  #change(place, path, body, words) {
+    return this.#at(place, async () => {
+      const told = this.#told(await post(path, { branch: this.#branch, ...body }));
+      this.set("dialog", { dialog: "" });
+      if (words && !told) this.say(words);
+    });
+  }
+
+  /** Does something at a place; true when it went well. @param {string} place @param {() => Promise<void>} what */
+  async #at(place, what) {
+    this.set("begun", { place });
+    try {
+      await what();
+      return true;
+    } catch (error) {
+      this.#failed(place, error);
+      return false;
+    } finally {
+      this.set("ended");
+    }
+  }
+
+  /** @param {string} place @param {unknown} error */
+  #failed(place, error) {
+    if (error instanceof Lost) return this.#waitForServer();
+    const document = error instanceof Refused ? error.document : { title: this.#t("problem.page"), detail: String(error) };
+    if (document.status === 401) return this.set("shut");
+    this.set("failed", { place, document });
+    this.say(`${this.#t("problem.said")} ${document.detail || document.title}`);
+  }
+
+  #waitForServer() {
+    if (!this.#state.lost) this.say(this.#t("lost"));
+    this.set("lost");
+    clearTimeout(this.#retrying);
+    this.#retrying = setTimeout(() => this.load(), RETRY_MS);
+  }
+
+  /** Takes over what the server told; true when that has new words, which are said. @param {import("./types").Server} server */
+  #told(server) {
+    const before = this.#state.server;
+    this.set("told", { server });
+    if (before?.branch !== server.branch) return false;
+    const seen = new Set(messagesOf(before).map(({ id }) => id));
+    const fresh = messagesOf(server).filter(({ id }) => !seen.has(id));
+    if (fresh.length) this.say(fresh.map(({ text }) => text).join(" "));
+    return fresh.length > 0;
+  }
+
+  /** @param {string} event @param {any} data */
+  #hear(event, data) {
+    if (event === "delta") this.set("word", { text: data.text });
+    if (event === "withdrawn") this.set("withdrawn");
+  }
+}
+
+/** @param {import("./types").Server} server */
+const messagesOf = (server) => server.turns.flatMap(({ messages }) => messages);
+
+/** An id that no other message has; `randomUUID` exists on secure origins only. */
+const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

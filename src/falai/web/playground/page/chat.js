@@ -1,0 +1,106 @@
+/** The conversation: what was said and done, turn by turn, and what is under way. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { hour, inline, span, took } from "./text/format.js";
+import { flowName, turnOf } from "./state.js";
+import { Icon, Tag, html, useApp } from "./ui.js";
+
+/** What a turn is played for; the others only change what is around it. */
+const PLAYED = new Set(["message", "event", "start", "wake"]);
+
+export function Chat() {
+  const { state, t } = useApp();
+  const end = useRef(/** @type {HTMLElement | null} */ (null));
+  const { server, pending } = state;
+  useEffect(() => end.current?.scrollIntoView({ block: "nearest" }), [server?.branch, server?.turns.length, pending]);
+  return html`<div class="chat" tabindex="0" role="region" aria-label=${t("chat.title")}>
+    ${!server?.turns.length && !pending && html`<${Welcome} />`}
+    <ol class="turns">
+      ${server?.turns.map((turn) => html`<${Turn} key=${turn.n} turn=${turn} />`)}
+      ${pending && html`<${Pending} ...${pending} />`}
+    </ol>
+    <div ref=${end} class="chat-end"></div>
+  </div>`;
+}
+
+function Welcome() {
+  const { state, t } = useApp();
+  return html`<div class="welcome">
+    <h2>${t("welcome.title", { name: state.server?.agent.name })}</h2>
+    <p>${t("welcome.text")}</p>
+  </div>`;
+}
+
+/** @param {{ turn: import("./types").Turn }} props */
+function Turn({ turn }) {
+  const { state, act, t } = useApp();
+  const { server, lang, busy } = state;
+  const chosen = turn.n === turnOf(state)?.n;
+  const name = t("turn.n", { n: turn.n });
+  return html`<li class=${`turn ${chosen ? "chosen" : ""}`}>
+    <div class="turn-head">
+      <button type="button" class="turn-pick" aria-pressed=${chosen} onClick=${() => act.set("turn", { n: turn.n })}>
+        ${name} · ${hour(turn.at, lang, server?.agent.timezone)}</button>
+      <button type="button" class="take-back" disabled=${!!busy} onClick=${() => act.takeBack(turn.n - 1)}>
+        <${Icon} name="back" />${t(turn.input.kind === "message" ? "turn.another" : "turn.before.this")}<span class="sr"> (${name})</span></button>
+    </div>
+    <${Exchange} turn=${turn} />
+  </li>`;
+}
+
+/** What came in and what was said to it. @param {{ turn: import("./types").Turn }} props */
+export function Exchange({ turn }) {
+  const { t } = useApp();
+  const { input, messages, problem, silenced } = turn;
+  const mute = !messages.length && !problem && PLAYED.has(input.kind);
+  return html`
+    ${input.kind === "message"
+      ? html`<div class="bubble mine"><span class="sr">${t("who.message")}: </span><p>${input.text}</p></div>`
+      : input.kind !== "person" && html`<p class="happening"><${InputWords} turn=${turn} /></p>`}
+    ${messages.map((message) => html`<${Bubble} key=${message.id} message=${message} />`)}
+    ${problem && html`<div class="problem"><p><strong>${t("turn.problem")}</strong> ${problem.message}</p></div>`}
+    ${mute && html`<p class="happening">${t(silenced != null ? "turn.silenced" : "turn.silent")}</p>`}`;
+}
+
+/** What came in, in a few words. @param {{ turn: import("./types").Turn }} props */
+export function InputWords({ turn: { input, outcomes } }) {
+  const { state, t } = useApp();
+  const { kind, text, name, payload, flow, ms, closed, reason } = input;
+  const key = kind === "gate" ? (closed ? "closed" : "opened") : kind === "clock" && ms == null ? "skip" : kind;
+  const values = { name, flow: flowName(state.server, flow ?? outcomes[0]?.flow), span: span(ms ?? 0, state.lang) };
+  const quote = closed ? reason : text;
+  const data = payload ?? input.input;
+  return html`${t(`input.${key}`, values)}${quote && html` <q>${quote}</q>`}${data != null && html` <code>${inline(data)}</code>`}`;
+}
+
+/** @param {{ message: import("./types").Message }} props */
+function Bubble({ message }) {
+  const { state, t } = useApp();
+  const { kind, text, by, afterMs, flow, step, media } = message;
+  const person = kind === "person";
+  return html`<div class=${`bubble theirs ${person ? "person" : ""}`}>
+    <span class="sr">${person ? t("who.person") : (state.server?.agent.name ?? "")}: </span><p>${text}</p>
+    ${media != null && html`<code class="media">${inline(media)}</code>`}
+    <div class="meta">
+      <${Tag} kind=${kind}><span aria-hidden="true">${t(`kind.${kind}`)}</span><span class="sr">${t(`kind.${kind}.long`)}</span><//>
+      ${by && html`<span>${by}</span>`}
+      ${flow && html`<span>${flowName(state.server, flow)}${step && html` › ${step}`}</span>`}
+      ${!!afterMs && html`<span class="delay"><${Dots} />${t("message.delay", { time: took(afterMs, state.lang) })}</span>`}
+    </div>
+  </div>`;
+}
+
+/** What was sent and has no answer yet; its words are shown as they come and do not count before the turn is over. */
+/** @param {{ text: string, words: string }} props */
+function Pending({ text, words }) {
+  const { t } = useApp();
+  return html`<li class="turn pending">
+    <div class="bubble mine"><p>${text}</p></div>
+    <div class="bubble theirs provisional">
+      ${words ? html`<p>${words}</p>` : html`<${Dots} />`}
+      <div class="meta">${words ? t("message.provisional") : t("message.thinking")}</div>
+    </div>
+  </li>`;
+}
+
+const Dots = () => html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>`;

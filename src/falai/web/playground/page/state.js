@@ -1,0 +1,97 @@
+/**
+ * Everything that the page remembers, and the one function that changes it.
+ *
+ * `server` is the last thing that the server told of the branch at hand and is replaced as a whole; all the
+ * rest is the page's own: what is open, what is under way, what went wrong and where.
+ */
+
+/** @param {"en" | "pt"} lang @returns {import("./types").State} */
+export const initial = (lang) => ({
+  lang,
+  server: null,
+  busy: "",
+  lost: false,
+  shut: false,
+  said: "",
+  problem: null,
+  pending: null,
+  draft: { text: "" },
+  retry: null,
+  turn: null,
+  tab: "fields",
+  side: "chat",
+  dialog: "",
+  flow: "",
+  drawings: {},
+  other: null,
+  spec: null,
+});
+
+/** @type {Record<string, (state: import("./types").State, event: any) => Partial<import("./types").State>>} */
+const CHANGES = {
+  told: (state, { server }) => ({
+    server,
+    lost: false,
+    shut: false,
+    pending: null,
+    turn: server.branch === state.server?.branch ? state.turn : null,
+  }),
+  begun: (_, { place }) => ({ busy: place, problem: null }),
+  ended: () => ({ busy: "", pending: null }),
+  failed: (_, { place, document }) => ({ problem: { place, document } }),
+  forgiven: () => ({ problem: null }),
+  lost: () => ({ lost: true }),
+  shut: () => ({ shut: true }),
+  said: (_, { text }) => ({ said: text }),
+  sent: (_, { text, id }) => ({ pending: { text, words: "" }, retry: { text, id }, turn: null }),
+  word: ({ pending }, { text }) => ({ pending: pending && { ...pending, words: pending.words + text } }),
+  withdrawn: ({ pending }) => ({ pending: pending && { ...pending, words: "" } }),
+  settled: () => ({ retry: null }),
+  draft: (_, { text }) => ({ draft: { text } }),
+  turn: ({ server }, { n }) => ({ turn: n === server?.turns.at(-1)?.n ? null : n }),
+  tab: (_, { tab }) => ({ tab, side: "house" }),
+  side: (_, { side }) => ({ side }),
+  dialog: (_, { dialog }) => ({ dialog, problem: null, other: null }),
+  other: (_, { server }) => ({ other: server }),
+  flow: (_, { flow }) => ({ flow, tab: "graph", side: "house" }),
+  drawn: ({ drawings }, { flow, drawing }) => ({ drawings: { ...drawings, [flow]: drawing } }),
+  spec: (_, { text }) => ({ spec: { text, applied: text, findings: [], graphs: [], checked: "" } }),
+  typed: ({ spec }, { text }) => ({ spec: spec && { ...spec, text } }),
+  checked: ({ spec }, { text, findings, graphs }) => ({
+    spec: spec && { ...spec, findings, graphs: [...graphs, ...stale(spec.graphs, graphs)], checked: text },
+  }),
+  applied: ({ spec }, { text }) => ({ spec: spec && { ...spec, applied: text }, drawings: {} }),
+  lang: (_, { lang }) => ({ lang }),
+};
+
+/** What was drawn before and cannot be drawn now: better than nothing to look at. */
+/** @param {import("./types").Drawing[]} before @param {import("./types").Drawing[]} now */
+const stale = (before, now) =>
+  before.filter(({ flow }) => !now.some((one) => one.flow === flow)).map((one) => ({ ...one, stale: true }));
+
+/** The state after an event. @type {(state: import("./types").State, event: any) => import("./types").State} */
+export const reduce = (state, event) => ({ ...state, ...CHANGES[event.kind](state, event) });
+
+/** Holds the state and tells who listens. @param {import("./types").State} state @returns {import("./types").Store} */
+export function createStore(state) {
+  /** @type {Set<(state: import("./types").State) => void>} */
+  const listeners = new Set();
+  return {
+    get: () => state,
+    dispatch: (event) => {
+      state = reduce(state, event);
+      listeners.forEach((listener) => listener(state));
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** The turn that is looked at: the chosen one, else the last. @param {import("./types").State} state */
+export const turnOf = ({ server, turn }) =>
+  server?.turns.find(({ n }) => n === turn) ?? server?.turns.at(-1) ?? null;
+
+/** What a flow is called. @param {import("./types").Server | null} server @param {string | null | undefined} id */
+export const flowName = (server, id) => server?.agent.flows.find((flow) => flow.id === id)?.name || id || "";
