@@ -10,23 +10,8 @@ from hypothesis import strategies as st
 
 from falai.session.jsontext import is_list, is_object
 from web.playground.stage import BOOKING, Page, playground
+from web.playground.things import THINGS
 
-# What can happen, as (address, body): enough of each kind that flows, timers, people and the gate meet one another.
-_MESSAGES = [*BOOKING, "no", "I want to talk to a person", "how much is it?", "3", "2099-03-03 at 10am", ""]
-THINGS = st.one_of(
-    st.sampled_from([("message", {"text": text}) for text in _MESSAGES]),
-    st.sampled_from(
-        [
-            ("event", {"name": "visit_done"}),
-            ("start", {"flow": "nudge"}),
-            ("person", {"text": "This is Rita.", "by": "Rita"}),
-            ("gate", {"closed": True, "reason": "busy"}),
-            ("gate", {"closed": False}),
-            ("clock", {"ms": 3_600_000}),
-            ("clock", {"ms": 100_000_000}),
-        ]
-    ),
-)
 # What may differ between two conversations that behave alike: names, and how long the machine took.
 _OWN = ("branch", "branches", "ms")
 

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -85,7 +86,7 @@ def create_playground(
             Route("/playground/{path:path}", serve_file),
         ],
         middleware=[Middleware(Problems, running=_always)],
-        exception_handlers={ProblemError: _refused},
+        exception_handlers={ProblemError: _refused, HTTPException: _refused},
         lifespan=lifespan,
     )
 

@@ -183,14 +183,17 @@ def _tool_wire(result: Any) -> dict[str, Any]:
 
 
 def _told(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in members.items() if value is not None}
+    given = {name: value for name, value in members.items() if value is not None}
+    return {name: _move(value) if name == "move" else _plain(value) for name, value in given.items()}
+
+
+def _move(value: Any) -> Any:
+    return {"reset": True} if isinstance(value, Reset) else to_wire(value)
 
 
 def _plain(value: Any) -> Any:
-    """The value as data; what is none becomes the words that the model would read of it."""
-    if isinstance(value, Reset):
-        return {"reset": True}
+    """The value as data; what is none becomes words."""
     try:
-        return to_plain(to_wire(value))
+        return to_plain(value)
     except TypeError:
         return str(value)
