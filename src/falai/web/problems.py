@@ -19,7 +19,7 @@ from uuid import uuid4  # noqa: TID251 - an edge: the id that a log line and an 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from falai.errors import InvalidSessionError
@@ -195,9 +195,11 @@ class Problems:
         try:
             await self._app(scope, receive, sending)
         except Exception as error:
-            if begun or scope["type"] != "http":
+            from falai.web.access.refusing import refuse  # that room refuses with the problems of this one
+
+            if begun:
                 raise
-            await response(problem_of(error, running=self._running()))(scope, receive, send)
+            await refuse(scope, receive, send, problem_of(error, running=self._running()))
 
 
 def install(app: FastAPI) -> None:
@@ -208,8 +210,8 @@ def install(app: FastAPI) -> None:
 
     async def refused(request: Request, error: Exception) -> Response:
         problem = problem_of(error)
-        if problem.status == 405:
-            problem.headers["Allow"] = ", ".join(sorted(_methods(app, request)))
+        if problem.status == 405 and (methods := _methods(app, request)):
+            problem.headers["Allow"] = ", ".join(sorted(methods))
         return response(problem)
 
     async def mistaken(request: Request, error: Exception) -> Response:  # noqa: ARG001  # a handler is given both
@@ -222,9 +224,12 @@ def install(app: FastAPI) -> None:
 
 
 def _methods(app: FastAPI, request: Request) -> set[str]:
-    """The methods of an address, of all the routes that it has."""
-    routes = [route for route in app.routes if route.matches(request.scope)[0] is not Match.NONE]
-    return {method for route in routes for method in getattr(route, "methods", None) or ()}
+    """The methods of an address: the framework names those of one route only."""
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    fitting = [
+        operations for template, operations in app.openapi()["paths"].items() if compile_path(template)[0].match(path)
+    ]
+    return {method.upper() for operations in fitting for method in operations}
 
 
 def _full(error: OverloadedError) -> ProblemError:
