@@ -46,7 +46,7 @@ async def test_what_is_odd_is_a_warning() -> None:
     async with playground() as page:
         found = await page.post("spec/check", {"text": json.dumps(flows)})
         assert {one["severity"] for one in found["problems"]} == {"warning"}
-        assert found["problems"][0]["path"] == "[1].steps[1].say"
+        assert "[1].steps[1].say" in {one["path"] for one in found["problems"]}
         await page.post("spec/apply", {"text": json.dumps(flows)})
 
 

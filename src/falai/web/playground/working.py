@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 __all__ = ["Works"]
 
 T = TypeVar("T")
+_GRACE_S: Final = 3.0
 
 
 class Works:
@@ -29,5 +30,9 @@ class Works:
         return await asyncio.shield(self.begin(work))
 
     async def ended(self) -> None:
-        """Waits for all of them."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Waits for all of them, and gives up what takes too long: a model that does not answer."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=_GRACE_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
