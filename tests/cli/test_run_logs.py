@@ -66,3 +66,15 @@ def test_other_loggers_are_heard_when_they_warn(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.endswith("WARNING elsewhere: odd\n")
     LOG.info("nobody hears this")
     assert capsys.readouterr().err == ""
+
+
+def test_an_error_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a driver warns of beside the error that it raises is no line; its pool says why there is no connection."""
+    with logging_to_stderr("info", "text", ()):
+        logging.getLogger("psycopg").warning("error ignored")
+        logging.getLogger("psycopg.transaction").warning("error ignored in rollback")
+        logging.getLogger("psycopg").error("an error")
+        logging.getLogger("psycopg.pool").warning("connection refused")
+    assert [said.rsplit(": ", 1)[1] for said in capsys.readouterr().err.splitlines()] == [
+        "an error", "connection refused",
+    ]  # fmt: skip

@@ -16,6 +16,8 @@ __all__ = ["logging_to_stderr"]
 
 _PLAIN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record of `logging` has; the rest is ours."""
+_ECHOES: Final = frozenset({"psycopg", "psycopg.transaction"})
+"""Each warning of theirs comes with an error that the host tells: what else went wrong as a lost connection was left."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -24,6 +26,7 @@ def logging_to_stderr(level: str, form: str, secrets: Sequence[str]) -> Generato
     """While it is open, the lines of falai from this level on, and warnings of everybody else, go to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Form(as_json=form == "json", secrets=secrets))
+    handler.addFilter(lambda record: record.name not in _ECHOES or record.levelno >= logging.ERROR)
     root, ours = logging.getLogger(), logging.getLogger("falai")
     before = ours.level
     root.addHandler(handler)
