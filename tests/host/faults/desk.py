@@ -167,13 +167,13 @@ class _Model:
         desk, reply, so_far = self._desk, await self.complete(request), ""
         for letter in json.dumps(reply.structured) if reply.structured else "":
             desk.death.point("writes")
-            if desk.fails(0.002):
+            if desk.fails(0.01):
                 raise _provider_error(desk)
             if desk.fails(0.01):
                 await desk.lasts()
             so_far += letter
             yield ModelChunk(letter, so_far)
-        if not desk.fails(0.01):
+        if not desk.fails(0.1):
             yield ModelChunk("", so_far, reply)
 
 

@@ -195,7 +195,7 @@ class Talk:
 
 
 @pytest.mark.property
-@given(st.lists(st.tuples(DEEDS, READS), max_size=40))
+@given(st.lists(st.tuples(DEEDS, READS), min_size=20, max_size=60))
 def test_every_reader_sees_all_of_it_once_and_in_order(deeds: Sequence[tuple[str, int | None]]) -> None:
     """Whoever reads now and then, from the cursor of the last time, has in the end what was sent: no more, no less."""
 
