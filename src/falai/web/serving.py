@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from math import ceil
 from typing import Any, Final
@@ -47,8 +48,13 @@ def url_of(made: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-async def serve(app: App, at: socket.socket, *, stop: asyncio.Event, grace_s: float, max_body: int) -> None:
-    """Serves until `stop` is set and what was begun has ended, within the grace. It runs no lifespan."""
+async def serve(
+    app: App, at: socket.socket, *, ready: Callable[[], None], stop: asyncio.Event, grace_s: float, max_body: int
+) -> None:
+    """Serves until `stop` is set and what was begun has ended, within the grace. It runs no lifespan.
+
+    `ready` is called once it listens.
+    """
     endings = Endings(app)
     config = uvicorn.Config(
         endings,
@@ -60,7 +66,7 @@ async def serve(app: App, at: socket.socket, *, stop: asyncio.Event, grace_s: fl
         ws_max_size=max_body,
         timeout_graceful_shutdown=ceil(grace_s),
     )
-    server = _Server(config)
+    server = _Server(config, ready)
     serving = asyncio.create_task(server.serve([at]))
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -107,6 +113,14 @@ class Endings:
 
 class _Server(uvicorn.Server):
     """Signals are the matter of whoever runs it."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
     def capture_signals(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # it is a generator's there
         return nullcontext()

@@ -41,16 +41,10 @@ async def served(app: Any, *, grace_s: float = 5, max_body: int = 1000) -> Async
     stop = asyncio.Event()
     with bound("127.0.0.1", 0) as at:
         found = Served(at.getsockname()[1], stop)
-        serving = asyncio.create_task(serve(app, at, stop=stop, grace_s=grace_s, max_body=max_body))
+        begun = asyncio.Event()
+        serving = asyncio.create_task(serve(app, at, ready=begun.set, stop=stop, grace_s=grace_s, max_body=max_body))
         try:
-            while not serving.done():
-                try:
-                    _, writer = await found.connect()
-                except ConnectionError:
-                    await asyncio.sleep(0.01)
-                else:
-                    writer.close()
-                    break
+            await begun.wait()
             yield found
         finally:
             stop.set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import webbrowser
-from contextlib import AsyncExitStack, nullcontext, redirect_stdout, suppress
+from contextlib import AsyncExitStack, redirect_stdout, suppress
 from pathlib import Path
 from socket import socket
 from tempfile import TemporaryDirectory
@@ -47,13 +47,15 @@ async def _demo(loaded: Loaded, port: int | None, opens: bool, stdout: Any) -> i
         await stack.enter_async_context(playground.router.lifespan_context(playground))
         visitor = Visitor(playground, port=at.getsockname()[1])
         address = f"{url_of(at)}/?token={visitor.token}"
-        print(
-            f"The playground of {loaded.agent.plan.name}; this address opens it once:\n{address}",
-            file=stdout,
-            flush=True,
-        )
-        with _opened(address) if opens else nullcontext():
-            await serve(_guarded(visitor), at, stop=stop.asked, grace_s=_GRACE_S, max_body=_MAX_BODY)
+
+        def ready() -> None:
+            words = f"The playground of {loaded.agent.plan.name}; this address opens it once:"
+            print(f"{words}\n{address}", file=stdout, flush=True)
+            if opens:
+                stack.enter_context(_opened(address))
+
+        app = _guarded(visitor)
+        await serve(app, at, ready=ready, stop=stop.asked, grace_s=_GRACE_S, max_body=_MAX_BODY)
     return 0
 
 

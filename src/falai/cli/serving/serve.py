@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from socket import socket
 from typing import Any, Final
@@ -95,10 +95,14 @@ async def _behind_http(config: Config, host: Host[Any], at: socket, stop: Stop, 
     own = await _token_of_this_run(config, host, at)
     rows: tuple[TokenRow, ...] = () if own is None else (own.row,)
     app = create_app(host, settings=web, keys=Keys(lambda: host.ledger, host.agent.plan.name, own=rows))
-    os.write(stdout, _greeting(host, url_of(at), own).encode())
-    _LOG.info("%s is served at %s", host.agent.plan.name, url_of(at), extra=line("serve.started"))
+
+    def ready() -> None:
+        with suppress(OSError):  # nobody reads it
+            os.write(stdout, _greeting(host, url_of(at), own).encode())
+        _LOG.info("%s is served at %s", host.agent.plan.name, url_of(at), extra=line("serve.started"))
+
     grace_s = parse_duration(config.settings.grace) / 1000
-    await serve(app, at, stop=stop.asked, grace_s=grace_s, max_body=web.max_body)
+    await serve(app, at, ready=ready, stop=stop.asked, grace_s=grace_s, max_body=web.max_body)
 
 
 def _socket(web: ServeSettings) -> socket:
