@@ -14,6 +14,8 @@ import pytest
 from falai.web.playground import create_playground
 from web.playground.stage import clinic, playground
 
+TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+
 
 async def test_the_page_is_served() -> None:
     """`/` leads to it; each file has its type, and the page allows its own scripts and nothing else."""
@@ -24,10 +26,11 @@ async def test_the_page_is_served() -> None:
         inline = re.findall(r"<script type=\"importmap\">(.*?)</script>", index.text, re.DOTALL)
         digest = b64encode(sha256(inline[0].encode()).digest()).decode()
         assert f"script-src 'self' 'sha256-{digest}'" in index.headers["content-security-policy"]
-        for name, kind in (("app.js", "text/javascript"), ("graph.css", "text/css"), ("icon.svg", "image/svg+xml")):
+        named = [*re.findall(r'(?:href|src)="([^"]+)"', index.text), "graph.css"]
+        for name in named:
             answer = await page.client.get(f"/playground/{name}")
-            assert answer.status_code == 200
-            assert answer.headers["content-type"].startswith(kind)
+            assert answer.status_code == 200, name
+            assert answer.headers["content-type"].startswith(TYPES[name.rpartition(".")[2]])
 
 
 async def test_a_file_that_the_browser_has_is_not_sent_again() -> None:

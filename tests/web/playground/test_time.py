@@ -24,8 +24,17 @@ async def test_skipping_goes_to_the_next_timer() -> None:
         state = await page.skip()
         assert state["clock"]["now"] == "2026-12-01T13:00:00.000Z"
         assert state["clock"]["aheadMs"] == 3 * 3_600_000
-        assert state["turns"][-1]["input"]["kind"] == "wake"
+        assert (state["turns"][-1]["input"]["kind"], state["turns"][-1]["input"]["flow"]) == ("wake", "soon")
         assert await page.said() == ["soon"]
+
+
+async def test_a_silence_says_whose_it_is() -> None:
+    """The flow that follows up on silence begins when its time has come, and the entry names it."""
+    async with playground() as page:
+        await page.say("hello")
+        state = await page.skip()
+        assert state["turns"][-1]["input"]["flow"] == "nudge"
+        assert state["turns"][-1]["started"] == [{"flow": "nudge"}]
 
 
 async def test_timers_on_the_way_go_off_at_their_times() -> None:
@@ -75,6 +84,17 @@ async def test_a_timer_that_is_due_is_played_before_what_comes_next() -> None:
         state = await page.say("hello")
         assert [turn["at"][11:16] for turn in state["turns"]] == ["10:00", "10:05", "10:10"]
         assert [turn["input"]["kind"] for turn in state["turns"]] == ["event", "wake", "message"]
+
+
+async def test_who_looks_sees_what_has_come_due() -> None:
+    """A timer whose time has come meanwhile has had its turn when the state is asked for."""
+    clock = Clock(NOW)
+    async with playground(waiting(soon="5m"), context=None, clock=clock) as page:
+        await page.post("event", {"branch": "b1", "name": "go"})
+        clock.advance("4m")
+        assert await page.said() == []
+        clock.advance("1m")
+        assert await page.said() == ["soon"]
 
 
 async def test_each_conversation_has_its_own_clock() -> None:

@@ -119,6 +119,12 @@ class Branch:
 
         await self._play(move)
 
+    async def catch_up(self) -> None:
+        """Plays what has come due meanwhile."""
+        look = self.standing.look
+        if look and look.wakes and look.wakes[0].due_at <= self.clock.going_ms:
+            await self._play(_nothing_else)
+
     # --- how it is played -------------------------------------------------------------------------
 
     async def locked(self, act: Callable[[], Any]) -> Any:
@@ -191,6 +197,10 @@ class Branch:
 
 
 _KINDS: Mapping[str, Kind] = {"message": "message", "event": "event", "start": "start", "wake": "wake"}
+
+
+async def _nothing_else(player: Player) -> None:
+    """What is due has been played by then."""
 
 
 def _unheard(word: object) -> None:

@@ -1,4 +1,4 @@
-"""The addresses that show something and change nothing."""
+"""The addresses that show something; whoever looks changes nothing, but sees what time has brought."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from falai.errors import Problem
 from falai.flow.places import Finding
 from falai.flow.spots import Span
 from falai.session.jsontext import to_plain
-from falai.web.playground.asking import branch_of, json_response, sandbox_of, state_response
+from falai.web.playground.asking import branch_of, json_response, played, sandbox_of, state_response
 from falai.web.playground.bodies import SpecBody, read_body
 from falai.web.playground.pictures import drawn
 from falai.web.playground.scenario import scenario_of
@@ -23,9 +23,11 @@ __all__ = ["check_spec", "graph", "scenario", "spec", "state"]
 
 
 async def state(request: Request) -> Response:
-    """Everything that the page shows of a branch."""
+    """Everything that the page shows of a branch, with what has come due by now."""
     sandbox = sandbox_of(request)
-    return state_response(sandbox, branch_of(sandbox, request.query_params.get("branch")))
+    branch = branch_of(sandbox, request.query_params.get("branch"))
+    await played(request, branch.catch_up())
+    return state_response(sandbox, branch)
 
 
 async def graph(request: Request) -> Response:

@@ -9,10 +9,11 @@ import msgspec
 
 from falai.flow.definition import Collect
 from falai.flow.plan import AgentPlan
+from falai.session.keys import parse_silence_key
 from falai.session.model import StepOutcome
 from falai.turn.result import ModelCall, OutMessage, TurnResult
 from falai.turn.words import outcome_words
-from falai.web.playground.turns import Happened
+from falai.web.playground.turns import SESSION, Happened
 
 __all__ = ["told"]
 
@@ -31,7 +32,18 @@ def told(one: Happened) -> dict[str, Any]:
 def _input(one: Happened) -> dict[str, Any]:
     given = one.input
     names = ("text", "id", "name", "key", "payload", "flow", "input", "by", "closed", "reason", "ms", "to")
-    return {"kind": one.kind, **{name: given[name] for name in names if name in given}}
+    said = {name: given[name] for name in names if name in given}
+    return {"kind": one.kind, **said, **(_woken(one) if one.kind == "wake" else {})}
+
+
+def _woken(one: Happened) -> dict[str, Any]:
+    """Whose timer it was: a silence's key names its flow, any other begins with its run (B-9.1)."""
+    key, result = one.input["key"], one.result
+    if key.startswith("silence:"):
+        return {"flow": parse_silence_key(key, SESSION)[0]}
+    runs = () if result is None else (*result.session.runs, *(end.run for end in result.ended))
+    flow = next((run.flow_id for run in runs if key.startswith(f"{run.id}:")), None)
+    return {} if flow is None else {"flow": flow}
 
 
 def _nothing() -> dict[str, Any]:
