@@ -11,6 +11,7 @@ import pytest
 
 from falai.host.config import Config, ConfigError, read_config
 from falai.host.settings import Keep, Settings
+from falai.web.settings import ServeSettings
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
 NO_TEXT = {"windows", "describe", "keep"}
@@ -29,7 +30,7 @@ def _shown(value: Any) -> str:
     return f"`{text}`" if text else ""
 
 
-@pytest.mark.parametrize(("heading", "of"), [("host", Settings), ("keep", Keep)])
+@pytest.mark.parametrize(("heading", "of"), [("host", Settings), ("keep", Keep), ("web", ServeSettings)])
 def test_every_setting_is_on_the_page(heading: str, of: type[Any]) -> None:
     """With its default."""
     defaults = of()
