@@ -4,17 +4,18 @@
  * A problem is kept with the place where it arose; the part of the page that has this place shows it.
  */
 
-import { Lost, Refused, file, get, post } from "./api.js";
-import { translator } from "./text/translate.js";
+import { Lost, Refused, get, post } from "./api.js";
+import { translator } from "./text/words.js";
+/** @import { Server, Store } from "./types" */
 
 const RETRY_MS = 2000;
 
 export class Actions {
-  /** @type {import("./types").Store} */
+  /** @type {Store} */
   #store;
   #retrying = 0;
 
-  /** @param {import("./types").Store} store */
+  /** @param {Store} store */
   constructor(store) {
     this.#store = store;
   }
@@ -72,16 +73,6 @@ export class Actions {
   compare(branch) {
     return this.#at("dialog", async () => {
       this.set("other", { server: await get(`state?branch=${encodeURIComponent(branch)}`) });
-    });
-  }
-
-  save() {
-    return this.#at("page", async () => {
-      const { blob, name } = await file(`scenario?branch=${encodeURIComponent(this.#branch ?? "")}`);
-      const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
-      link.click();
-      URL.revokeObjectURL(link.href);
-      this.say(this.#t("save.done", { name }));
     });
   }
 
@@ -199,7 +190,7 @@ export class Actions {
     this.#retrying = setTimeout(() => this.load(), RETRY_MS);
   }
 
-  /** Takes over what the server told; true when that has new words, which are said. @param {import("./types").Server} server */
+  /** Takes over what the server told; true when that has new words, which are said. @param {Server} server */
   #told(server) {
     const before = this.#state.server;
     this.set("told", { server });
@@ -217,7 +208,7 @@ export class Actions {
   }
 }
 
-/** @param {import("./types").Server} server */
+/** @param {Server} server */
 const messagesOf = (server) => server.turns.flatMap(({ messages }) => messages);
 
 /** An id that no other message has; `randomUUID` exists on secure origins only. */

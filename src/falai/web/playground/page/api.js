@@ -5,9 +5,11 @@
  * does not answer at all (`Lost`).
  */
 
+/** @import { ProblemDocument } from "./types" */
+
 /** The server said no. */
 export class Refused extends Error {
-  /** @param {import("./types").ProblemDocument} document */
+  /** @param {ProblemDocument} document */
   constructor(document) {
     super(document.detail || document.title);
     this.document = document;
@@ -36,13 +38,6 @@ export async function post(path, body, hear = () => {}, stream = false) {
     body: JSON.stringify(body),
   });
   return isStream(response) ? heard(response, hear) : response.json();
-}
-
-/** A file of the server and its name. @param {string} path */
-export async function file(path) {
-  const response = await answered(path, {});
-  const name = /filename="?([^";]+)/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
-  return { blob: await response.blob(), name: name ?? "conversation.json" };
 }
 
 /** @param {string} path @param {RequestInit} request */

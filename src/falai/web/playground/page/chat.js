@@ -1,9 +1,10 @@
-/** The conversation: what was said and done, turn by turn, and what is under way. */
+/** The conversation: what was said and done, turn by turn, what is under way, and where one writes. */
 
-import { useEffect, useRef } from "preact/hooks";
-import { hour, inline, span, took } from "./text/format.js";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { hour, inline, span, took } from "./text/words.js";
 import { flowName, turnOf } from "./state.js";
-import { Icon, Tag, html, useApp } from "./ui.js";
+import { Icon, Problem, Select, Tag, html, into, useApp } from "./ui.js";
+/** @import { Message, Turn } from "./types" */
 
 /** What a turn is played for; the others only change what is around it. */
 const PLAYED = new Set(["message", "event", "start", "wake"]);
@@ -19,7 +20,7 @@ export function Chat() {
       ${server?.turns.map((turn) => html`<${Turn} key=${turn.n} turn=${turn} />`)}
       ${pending && html`<${Pending} ...${pending} />`}
     </ol>
-    <div ref=${end} class="chat-end"></div>
+    <div ref=${end} ></div>
   </div>`;
 }
 
@@ -31,7 +32,7 @@ function Welcome() {
   </div>`;
 }
 
-/** @param {{ turn: import("./types").Turn }} props */
+/** @param {{ turn: Turn }} props */
 function Turn({ turn }) {
   const { state, act, t } = useApp();
   const { server, lang, busy } = state;
@@ -48,7 +49,7 @@ function Turn({ turn }) {
   </li>`;
 }
 
-/** What came in and what was said to it. @param {{ turn: import("./types").Turn }} props */
+/** What came in and what was said to it. @param {{ turn: Turn }} props */
 export function Exchange({ turn }) {
   const { t } = useApp();
   const { input, messages, problem, silenced } = turn;
@@ -62,7 +63,7 @@ export function Exchange({ turn }) {
     ${mute && html`<p class="happening">${t(silenced != null ? "turn.silenced" : "turn.silent")}</p>`}`;
 }
 
-/** What came in, in a few words. @param {{ turn: import("./types").Turn }} props */
+/** What came in, in a few words. @param {{ turn: Turn }} props */
 export function InputWords({ turn: { input, outcomes } }) {
   const { state, t } = useApp();
   const { kind, text, name, payload, flow, ms, closed, reason } = input;
@@ -73,7 +74,7 @@ export function InputWords({ turn: { input, outcomes } }) {
   return html`${t(`input.${key}`, values)}${quote && html` <q>${quote}</q>`}${data != null && html` <code>${inline(data)}</code>`}`;
 }
 
-/** @param {{ message: import("./types").Message }} props */
+/** @param {{ message: Message }} props */
 function Bubble({ message }) {
   const { state, t } = useApp();
   const { kind, text, by, afterMs, flow, step, media } = message;
@@ -82,7 +83,7 @@ function Bubble({ message }) {
     <span class="sr">${person ? t("who.person") : (state.server?.agent.name ?? "")}: </span><p>${text}</p>
     ${media != null && html`<code class="media">${inline(media)}</code>`}
     <div class="meta">
-      <${Tag} kind=${kind}><span aria-hidden="true">${t(`kind.${kind}`)}</span><span class="sr">${t(`kind.${kind}.long`)}</span><//>
+      <${Tag} kind=${kind}>${t(`kind.${kind}`)}<//>
       ${by && html`<span>${by}</span>`}
       ${flow && html`<span>${flowName(state.server, flow)}${step && html` › ${step}`}</span>`}
       ${!!afterMs && html`<span class="delay"><${Dots} />${t("message.delay", { time: took(afterMs, state.lang) })}</span>`}
@@ -104,3 +105,78 @@ function Pending({ text, words }) {
 }
 
 const Dots = () => html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>`;
+
+// --- where one writes -------------------------------------------------------------------------
+
+export function Composer() {
+  const { state, act, t } = useApp();
+  const [text, setText] = useState("");
+  const [role, setRole] = useState("customer");
+  const [by, setBy] = useState("");
+  const box = useDraft(state.draft, setText);
+  const send = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!text.trim() || state.busy) return;
+    setText("");
+    role === "person" ? act.person(text, by) : act.send(text);
+  };
+  const person = role === "person";
+  return html`<form class=${`composer ${role}`} onSubmit=${send}>
+    <${Gate} />
+    <${Problem} at="chat" />
+    <div class="writing"><textarea id="composer" ref=${box} rows="1" value=${text} aria-label=${t(`composer.${role}`)}
+      placeholder=${t(`composer.${role}`)} onInput=${into(setText)}
+      onKeyDown=${sendOnEnter}></textarea>
+      <button class="primary" disabled=${!text.trim() || !!state.busy}>${t("composer.send")}</button></div>
+    <div class="row">
+      <${Select} label=${t("composer.as")} value=${role} set=${setRole}
+        options=${[["customer", t("role.customer")], ["person", t("role.person")]]} />
+      ${person && html`<input class="by" aria-label=${t("composer.by")} placeholder=${t("composer.by")} value=${by}
+        onInput=${into(setBy)} />`}
+      <${Happenings} />
+    </div>
+  </form>`;
+}
+
+/** A draft from elsewhere is put into the box, chosen whole, to be changed or written over. */
+/** @param {{ text: string }} draft @param {(text: string) => void} setText */
+function useDraft(draft, setText) {
+  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) return void (first.current = false);
+    setText(draft.text);
+    requestAnimationFrame(() => (box.current?.focus(), box.current?.select()));
+  }, [draft]);
+  return box;
+}
+
+/** Enter sends, Shift+Enter begins a line; Enter that ends an input method's word does neither. @param {KeyboardEvent} event */
+function sendOnEnter(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  /** @type {HTMLTextAreaElement} */ (event.target).form?.requestSubmit();
+}
+
+/** What can happen beside a message. */
+function Happenings() {
+  const { state, act, t } = useApp();
+  const open = (/** @type {string} */ dialog) => () => act.set("dialog", { dialog });
+  return html`<div class="happenings">
+    <button type="button" class="plain" onClick=${open("event")}>${t("event.open")}</button>
+    <button type="button" class="plain" onClick=${open("start")}>${t("start.open")}</button>
+    ${!state.server?.gate.closed &&
+    html`<button type="button" class="plain" onClick=${open("gate")}>${t("gate.close")}</button>`}
+  </div>`;
+}
+
+/** Says that the assistant has to be silent, and why. */
+function Gate() {
+  const { state, act, t } = useApp();
+  const gate = state.server?.gate;
+  if (!gate?.closed) return null;
+  return html`<div class="gate">
+    <span>${t("gate.shut")}${gate.reason && html` <q>${gate.reason}</q>`}</span>
+    <button type="button" disabled=${!!state.busy} onClick=${() => act.gate(false)}>${t("gate.open")}</button>
+  </div>`;
+}

@@ -1,9 +1,11 @@
 /** The dialogs: one at a time, named by `state.dialog`. Escape and a click beside it close it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Compare } from "./compare.js";
-import { ModelForm } from "./model.js";
-import { Icon, Problem, html, useApp } from "./ui.js";
+import { Exchange } from "./chat.js";
+import { inline } from "./text/words.js";
+import { branchTitle } from "./state.js";
+import { Empty, Icon, Problem, Section, Select, html, into, useApp } from "./ui.js";
+/** @import { ModelChoice, Server, Turn } from "./types" */
 
 /** @type {Record<string, () => any>} */
 const DIALOGS = { event: EventForm, start: StartForm, gate: GateForm, clock: ClockForm, model: ModelForm, compare: Compare };
@@ -54,7 +56,7 @@ function JsonBox({ label, value, set }) {
   const wrong = parsed(value).error;
   return html`<label>${label}
     <textarea class="code" rows="4" spellcheck=${false} value=${value} aria-invalid=${!!wrong} aria-describedby="json-help"
-      placeholder='{"key": "value"}' onInput=${(/** @type {any} */ e) => set(e.target.value)}></textarea>
+      placeholder='{"key": "value"}' onInput=${into(set)}></textarea>
     <span id="json-help" class=${wrong ? "wrong" : "soft"}>${wrong ? t("json.wrong", { why: wrong }) : t("json.help")}</span>
   </label>`;
 }
@@ -77,7 +79,7 @@ function EventForm() {
   return html`<${Form} send=${() => act.event(name.trim(), value)} label=${t("event.send")} disabled=${!name.trim() || !!error}>
     <p>${t("event.help")}</p>
     <label>${t("event.name")}
-      <input list="events" required value=${name} onInput=${(/** @type {any} */ e) => setName(e.target.value)} /></label>
+      <input list="events" required value=${name} onInput=${into(setName)} /></label>
     <datalist id="events">${events.map((event) => html`<option value=${event}></option>`)}</datalist>
     <${JsonBox} label=${t("event.payload")} value=${text} set=${setText} />
   <//>`;
@@ -92,9 +94,7 @@ function StartForm() {
   return html`<${Form} send=${() => act.start(flow, value)} label=${t("start.send")} disabled=${!flow || !!error}>
     <p>${t("start.help")}</p>
     <label>${t("flow")}
-      <select value=${flow} onChange=${(/** @type {any} */ e) => setFlow(e.target.value)}>
-        ${flows.map(({ id, name }) => html`<option value=${id}>${name || id}</option>`)}
-      </select></label>
+      <${Select} value=${flow} set=${setFlow} options=${flows.map(({ id, name }) => [id, name || id])} /></label>
     <${JsonBox} label=${t("start.input")} value=${text} set=${setText} />
   <//>`;
 }
@@ -105,7 +105,7 @@ function GateForm() {
   return html`<${Form} send=${() => act.gate(true, reason)} label=${t("gate.close")}>
     <p>${t("gate.help")}</p>
     <label>${t("gate.reason")}
-      <input value=${reason} onInput=${(/** @type {any} */ e) => setReason(e.target.value)} /></label>
+      <input value=${reason} onInput=${into(setReason)} /></label>
   <//>`;
 }
 
@@ -120,12 +120,132 @@ function ClockForm() {
     <p>${t("clock.help")}</p>
     <div class="row">
       <label>${t("clock.amount")}
-        <input type="number" min="1" step="any" value=${amount} onInput=${(/** @type {any} */ e) => setAmount(e.target.value)} /></label>
+        <input type="number" min="1" step="any" value=${amount} onInput=${into(setAmount)} /></label>
       <label>${t("clock.unit")}
-        <select value=${unit} onChange=${(/** @type {any} */ e) => setUnit(e.target.value)}>
-          ${Object.keys(UNITS).map((one) => html`<option value=${one}>${t(`clock.${one}`)}</option>`)}
-        </select></label>
+        <${Select} value=${unit} set=${setUnit} options=${Object.keys(UNITS).map((one) => [one, t(`clock.${one}`)])} /></label>
     </div>
     <${Problem} at="clock" />
   <//>`;
 }
+
+// --- which model speaks -----------------------------------------------------------------------
+
+export function ModelForm() {
+  const { state, act, t } = useApp();
+  const agent = state.server?.agent;
+  const [id, setId] = useState(agent?.model ?? "lexical");
+  const [name, setName] = useState(agent?.models.find((model) => model.id === "real")?.name ?? "");
+  const [replies, setReplies] = useState([{ call: "speak", reply: "" }]);
+  const send = () => act.model({ id, ...(id === "scripted" && { replies: queueOf(replies) }), ...(id === "real" && name && { name }) });
+  return html`<${Form} send=${send} label=${t("model.use")}>
+    <fieldset><legend class="sr">${t("model.title")}</legend>
+      ${agent?.models.map((model) => html`<${Choice} model=${model} chosen=${id === model.id} choose=${() => setId(model.id)} />`)}
+    </fieldset>
+    ${id === "scripted" && html`<${Queue} replies=${replies} set=${setReplies} />`}
+    ${id === "real" &&
+    html`<label>${t("model.name")}<input value=${name} placeholder="openai:gpt-5-mini" onInput=${into(setName)} /></label>`}
+  <//>`;
+}
+
+/** @param {{ model: ModelChoice, chosen: boolean, choose: () => void }} props */
+function Choice({ model: { id, label, available, why }, chosen, choose }) {
+  const { t } = useApp();
+  return html`<label class="choice">
+    <input type="radio" name="model" value=${id} checked=${chosen} onChange=${choose} />
+    <span><strong>${t(`model.${id}`, { or: label })}</strong><span class="soft">${t(`model.${id}.long`, { or: label })} ${!available && why}</span></span>
+  </label>`;
+}
+
+/** @typedef {{ call: string, reply: string }} Reply */
+
+const CALLS = ["understand", "speak"].map((call) => [call, call]);
+
+/** The replies in the order in which they are given. @param {{ replies: Reply[], set: (replies: Reply[]) => void }} props */
+function Queue({ replies, set }) {
+  const { state, t } = useApp();
+  const queued = state.server?.agent.queued;
+  const change = (/** @type {number} */ at, /** @type {Partial<Reply>} */ part) =>
+    set(replies.map((reply, i) => (i === at ? { ...reply, ...part } : reply)));
+  return html`<div class="queue"><p>${t("queue.help")} ${!!queued && t("queue.left", { n: queued })}</p>
+    <ol>${replies.map(
+      ({ call, reply }, at) => html`<li class="row">
+        <${Select} label=${t("queue.call")} value=${call} options=${CALLS} set=${(/** @type {string} */ call) => change(at, { call })} />
+        <textarea class="code" rows="2" aria-label=${t("queue.reply")} placeholder=${t(`queue.${call}`)} value=${reply}
+          onInput=${into((reply) => change(at, { reply }))}></textarea>
+        <button type="button" class="plain" aria-label=${t("queue.remove")} onClick=${() => set(replies.filter((_, i) => i !== at))}><${Icon} name="close" /></button>
+      </li>`,
+    )}</ol>
+    <button type="button" onClick=${() => set([...replies, { call: "speak", reply: "" }])}><${Icon} name="plus" />${t("queue.add")}</button>
+  </div>`;
+}
+
+/** A reply that is JSON goes as what it says, any other as text. @param {Reply[]} replies */
+const queueOf = (replies) => replies.filter(({ reply }) => reply.trim()).map(({ call, reply }) => ({ call, reply: valueOf(reply) }));
+
+/** @param {string} text */
+function valueOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+// --- two branches side by side: what they share is left out, then where their fields differ -------
+
+function Compare() {
+  const { state, act, t } = useApp();
+  const { server, other } = state;
+  const others = server?.branches.filter(({ id }) => id !== server.branch) ?? [];
+  const first = server?.branches.find(({ id }) => id === server.branch)?.from ?? others.at(-1)?.id;
+  useEffect(() => void (first && act.compare(first)), []);
+  const title = (/** @type {string} */ id) => {
+    const at = server?.branches.findIndex((branch) => branch.id === id) ?? 0;
+    return server ? branchTitle(server.branches[at], at, t) : "";
+  };
+  return html`<label>${t("compare.with")}
+      <${Select} value=${other?.branch ?? first} set=${(/** @type {string} */ id) => act.compare(id)}
+        options=${others.map(({ id }) => [id, title(id)])} /></label>
+    ${server && other && html`<${Sides} left=${server} right=${other} title=${title} />`}`;
+}
+
+/** @param {{ left: Server, right: Server, title: (id: string) => string }} props */
+function Sides({ left, right, title }) {
+  const { t } = useApp();
+  const shared = sharedTurns(left, right);
+  const sides = [left, right];
+  return html`<p class="soft">${t("compare.shared", { n: shared })}</p>
+    <div class="sides">${sides.map(
+      (side) => html`<section aria-label=${title(side.branch)}><h3>${title(side.branch)}</h3>
+        ${side.turns.slice(shared).map((turn) => html`<div class="turn"><${Exchange} turn=${turn} /></div>`)}
+        ${side.turns.length === shared && html`<${Empty}>${t("compare.none")}<//>`}
+      </section>`,
+    )}</div>
+    <${Section} title=${t("compare.fields")}><${Differences} left=${left} right=${right} title=${title} /><//>`;
+}
+
+/** @param {{ left: Server, right: Server, title: (id: string) => string }} props */
+function Differences({ left, right, title }) {
+  const { t } = useApp();
+  const names = left.fields.filter((field) => valueIn(left, field.name) !== valueIn(right, field.name));
+  if (!names.length) return html`<${Empty}>${t("compare.same")}<//>`;
+  return html`<table><thead><tr><th scope="col">${t("field")}</th><th scope="col">${title(left.branch)}</th><th scope="col">${title(right.branch)}</th></tr></thead>
+    <tbody>${names.map(
+      ({ name }) => html`<tr><th scope="row">${name}</th><td>${valueIn(left, name)}</td><td>${valueIn(right, name)}</td></tr>`,
+    )}</tbody></table>`;
+}
+
+/** @param {Server} server @param {string} name */
+function valueIn({ fields }, name) {
+  const field = fields.find((one) => one.name === name);
+  return inline(field?.known ? field.value : null);
+}
+
+/** How many turns both begin with. @param {Server} left @param {Server} right */
+function sharedTurns(left, right) {
+  const differs = left.turns.findIndex((turn, at) => JSON.stringify(said(turn)) !== JSON.stringify(said(right.turns[at])));
+  return differs < 0 ? left.turns.length : differs;
+}
+
+/** @param {Turn | undefined} turn */
+const said = (turn) => turn && [turn.input, turn.messages.map(({ text }) => text)];

@@ -5,7 +5,9 @@
  * rest is the page's own: what is open, what is under way, what went wrong and where.
  */
 
-/** @param {"en" | "pt"} lang @returns {import("./types").State} */
+/** @import { Branch, Drawing, Server, State, Store, Translate } from "./types" */
+
+/** @param {"en" | "pt"} lang @returns {State} */
 export const initial = (lang) => ({
   lang,
   server: null,
@@ -27,7 +29,7 @@ export const initial = (lang) => ({
   spec: null,
 });
 
-/** @type {Record<string, (state: import("./types").State, event: any) => Partial<import("./types").State>>} */
+/** @type {Record<string, (state: State, event: any) => Partial<State>>} */
 const CHANGES = {
   told: (state, { server }) => ({
     server,
@@ -39,7 +41,6 @@ const CHANGES = {
   begun: (_, { place }) => ({ busy: place, problem: null }),
   ended: () => ({ busy: "", pending: null }),
   failed: (_, { place, document }) => ({ problem: { place, document } }),
-  forgiven: () => ({ problem: null }),
   lost: () => ({ lost: true }),
   shut: () => ({ shut: true }),
   said: (_, { text }) => ({ said: text }),
@@ -65,16 +66,16 @@ const CHANGES = {
 };
 
 /** What was drawn before and cannot be drawn now: better than nothing to look at. */
-/** @param {import("./types").Drawing[]} before @param {import("./types").Drawing[]} now */
+/** @param {Drawing[]} before @param {Drawing[]} now */
 const stale = (before, now) =>
   before.filter(({ flow }) => !now.some((one) => one.flow === flow)).map((one) => ({ ...one, stale: true }));
 
-/** The state after an event. @type {(state: import("./types").State, event: any) => import("./types").State} */
+/** The state after an event. @type {(state: State, event: any) => State} */
 export const reduce = (state, event) => ({ ...state, ...CHANGES[event.kind](state, event) });
 
-/** Holds the state and tells who listens. @param {import("./types").State} state @returns {import("./types").Store} */
+/** Holds the state and tells who listens. @param {State} state @returns {Store} */
 export function createStore(state) {
-  /** @type {Set<(state: import("./types").State) => void>} */
+  /** @type {Set<(state: State) => void>} */
   const listeners = new Set();
   return {
     get: () => state,
@@ -89,9 +90,13 @@ export function createStore(state) {
   };
 }
 
-/** The turn that is looked at: the chosen one, else the last. @param {import("./types").State} state */
+/** The turn that is looked at: the chosen one, else the last. @param {State} state */
 export const turnOf = ({ server, turn }) =>
   server?.turns.find(({ n }) => n === turn) ?? server?.turns.at(-1) ?? null;
 
-/** What a flow is called. @param {import("./types").Server | null} server @param {string | null | undefined} id */
+/** What a flow is called. @param {Server | null} server @param {string | null | undefined} id */
 export const flowName = (server, id) => server?.agent.flows.find((flow) => flow.id === id)?.name || id || "";
+
+/** What a branch is called; `at` is its place among them. @param {Branch} branch @param {number} at @param {Translate} t */
+export const branchTitle = ({ from, turn }, at, t) =>
+  from ? t("branch.from", { number: at + 1, turn }) : t("branch.title", { number: at + 1 });

@@ -1,9 +1,10 @@
-/** What one turn did: its outcome lines in plain words, what changed, what began and ended. */
+/** What one turn did: its outcome lines in plain words, what changed, what began and ended; and its model calls. */
 
-import { inline, when } from "../text/format.js";
 import { InputWords } from "../chat.js";
 import { flowName, turnOf } from "../state.js";
+import { block, inline, number, took, when } from "../text/words.js";
 import { Empty, Icon, Section, Tag, html, useApp } from "../ui.js";
+/** @import { Call, Change, Outcome, Translate, Turn } from "../types" */
 
 export function TurnPanel() {
   const { state, t } = useApp();
@@ -34,7 +35,7 @@ export function Stepper() {
   </div>`;
 }
 
-/** @param {{ outcome: import("../types").Outcome, turn: import("../types").Turn }} props */
+/** @param {{ outcome: Outcome, turn: Turn }} props */
 function OutcomeLine({ outcome, turn }) {
   const { state, t } = useApp();
   const { flow, step, kind, status, code, words, detail, until, next } = outcome;
@@ -45,11 +46,11 @@ function OutcomeLine({ outcome, turn }) {
       <span class="where">${flow ? flowName(state.server, flow) : t("turn.itself")}${step && html` › <b>${step}</b>`}</span></p>
     <p>${code ? t(`outcome.${code}`, { or: words || code }) : t(`did.${talked ? "prompt" : kind}`, { or: words })}</p>
     ${detail && html`<p class="soft">${detail}</p>`}
-    <p class="soft small">${code && html`<code>${code}</code> `}${until && `${t("turn.until", { at: when(until, state.lang, zone) })} `}${next && t("turn.next", { step: next })}</p>
+    <p class="soft">${code && html`<code>${code}</code> `}${until && `${t("turn.until", { at: when(until, state.lang, zone) })} `}${next && t("turn.next", { step: next })}</p>
   </li>`;
 }
 
-/** @param {{ changes: import("../types").Change[] }} props */
+/** @param {{ changes: Change[] }} props */
 function Changes({ changes }) {
   const { t } = useApp();
   return html`<ul class="changes">${changes.map(
@@ -60,7 +61,7 @@ function Changes({ changes }) {
   )}</ul>`;
 }
 
-/** The flows that began, ended, or were passed over. @param {{ turn: import("../types").Turn }} props */
+/** The flows that began, ended, or were passed over. @param {{ turn: Turn }} props */
 function Comings({ turn: { started, ended, skipped } }) {
   const { state, t } = useApp();
   const name = (/** @type {string} */ flow) => html`<b>${flowName(state.server, flow)}</b>`;
@@ -71,4 +72,42 @@ function Comings({ turn: { started, ended, skipped } }) {
       ({ flow, words, code }) => html`<li><${Tag} kind="skipped">${t("turn.skipped")}<//> ${name(flow)} <span class="soft">${code ? t(`outcome.${code}`, { or: words }) : words}</span></li>`,
     )}
   </ul>`;
+}
+
+// --- model calls ------------------------------------------------------------------------------
+
+export function Calls() {
+  const { state, t } = useApp();
+  const turn = turnOf(state);
+  if (!turn) return html`<${Empty}>${t("turn.none")}<//>`;
+  return html`<${Stepper} />
+    ${turn.calls.length
+      ? turn.calls.map((call, at) => html`<${CallCard} key=${`${turn.n}-${at}`} call=${call} open=${turn.calls.length === 1} />`)
+      : html`<${Empty}>${t("calls.none")}<//>`}`;
+}
+
+/** @param {{ call: Call, open: boolean }} props */
+function CallCard({ call, open }) {
+  const { state, t } = useApp();
+  const { name, model, prompt, reply, error } = call;
+  return html`<details class="call" open=${open}>
+    <summary><strong>${t(`call.${name}`, { or: name })}</strong> <span class="soft">${model}</span> ${error && html`<${Tag} kind="failed">${t("calls.failed")}<//>`}
+      <span class="figures">${figures(call, state.lang, t)}</span></summary>
+    ${error && html`<p class="wrong">${error}</p>`}
+    <h3>${t("calls.prompt")}</h3><pre tabindex="0" aria-label=${t("calls.prompt")}>${block(prompt)}</pre>
+    <h3>${t("calls.reply")}</h3><pre tabindex="0" aria-label=${t("calls.reply")}>${block(reply)}</pre>
+  </details>`;
+}
+
+/** Tokens, time and price, as far as they are known. @param {Call} call @param {string} lang @param {Translate} t */
+function figures({ promptTokens, completionTokens, cachedTokens, ms, cost }, lang, t) {
+  return [
+    promptTokens != null && t("calls.in", { n: number(promptTokens, lang) }),
+    cachedTokens && t("calls.cached", { n: number(cachedTokens, lang) }),
+    completionTokens != null && t("calls.out", { n: number(completionTokens, lang) }),
+    ms != null && took(ms, lang),
+    cost && `US$ ${cost}`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -1,4 +1,27 @@
-/** Times, spans of time and values, as people read them. */
+/** How things are said in the reader's language: the page's words, times, spans of time and values. */
+
+import en from "./en.js";
+import pt from "./pt.js";
+/** @import { Translate } from "../types" */
+
+/** @type {Record<string, Record<string, string>>} */
+const TEXTS = { en, pt };
+const STORED = "falai-playground-language";
+
+/** @param {string} lang @returns {Translate} */
+export const translator = (lang) => (key, values = {}) =>
+  (TEXTS[lang][key] ?? String(values.or ?? key)).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+
+/** What the reader chose before, else what the browser prefers. @returns {"en" | "pt"} */
+export const preferredLanguage = () => {
+  const wanted = localStorage.getItem(STORED) ?? navigator.language;
+  return wanted.startsWith("pt") ? "pt" : "en";
+};
+
+/** @param {string} lang */
+export const rememberLanguage = (lang) => localStorage.setItem(STORED, lang);
+
+// --- times and values -------------------------------------------------------------------------
 
 const UNITS = /** @type {const} */ ([["year", 31_557_600_000], ["month", 2_629_800_000], ["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]]);
 
