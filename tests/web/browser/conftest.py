@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, StorageState
+from playwright.async_api import Browser, BrowserContext, Page, StorageState, expect
 
 from web.browser.chromium import Guard, chromium
 from web.browser.demo import Demo
+from web.browser.playground import Playground
 
 HERE = Path(__file__).parent
-WAIT_MS = 15_000
+WAIT_MS = 30_000  # far more than anything needs, on a machine that has much else to do
+expect.set_options(timeout=WAIT_MS)
 READER = {"locale": "en-GB", "timezone_id": "Europe/Lisbon", "viewport": {"width": 1280, "height": 860}}
 
 
@@ -30,8 +32,9 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def demo() -> Iterator[Demo]:
-    demo = Demo()
+def demo(request: pytest.FixtureRequest) -> Iterator[Demo]:
+    """With the agent that the file calls `AGENT`, else with the example's."""
+    demo = Demo(*getattr(request.module, "AGENT", ()))
     try:
         demo.start()
         yield demo
@@ -80,3 +83,11 @@ async def page(context: BrowserContext, demo: Demo) -> Page:
     page = await context.new_page()
     await page.goto(f"{demo.url}/playground/")
     return page
+
+
+@pytest.fixture
+async def playground(page: Page) -> Playground:
+    """A new conversation with the example agent."""
+    playground = Playground(page)
+    await playground.fresh()
+    return playground

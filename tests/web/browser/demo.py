@@ -11,9 +11,13 @@ __all__ = ["Demo"]
 
 
 class Demo(Server):
-    """The playground with the example agent. Nothing of this machine's settings reaches it."""
+    """The playground, with the example agent if no other is named. Nothing of this machine's settings reaches it."""
 
     name = "demo"
+
+    def __init__(self, *agent: str) -> None:
+        super().__init__()
+        self._agent = agent
 
     @property
     def url(self) -> str:
@@ -27,7 +31,7 @@ class Demo(Server):
 
     def command(self) -> list[str]:
         without = [part for name in ("FALAI_MODEL", "OPENAI_API_KEY", "NO_COLOR") for part in ("-u", name)]
-        return ["env", *without, sys.executable, "-m", "falai.cli", "demo", "--port", str(self.port)]
+        return ["env", *without, sys.executable, "-m", "falai.cli", "demo", *self._agent, "--port", str(self.port)]
 
     def ready(self) -> bool:
         return bool(self.address)

@@ -1,0 +1,57 @@
+"""Words that are shown while the model writes them, and that count only when the turn is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from web.browser import talker
+from web.browser.demo import Demo
+from web.browser.playground import Playground, t
+
+AGENT = [str(Path(talker.__file__))]
+
+
+async def test_words_come_as_they_are_written(playground: Playground, demo: Demo) -> None:
+    """The first words are seen before the model has found the last, marked as provisional; then the message stands."""
+    pending = await _asked(playground, "hello")
+    await expect(pending.locator(".theirs")).to_contain_text(talker.FIRST.strip())
+    await expect(pending).not_to_contain_text(talker.REST)
+    await expect(pending).to_contain_text(t("message.provisional"))
+    _go_on(demo)
+    await playground.hears(talker.FIRST + talker.REST, "What can we do for you?")
+    await expect(pending).to_have_count(0)
+
+
+async def test_what_was_sent_with_a_delay(playground: Playground, demo: Demo) -> None:
+    """The time that an assistant takes to type is told with the message."""
+    await _asked(playground, "hello")
+    _go_on(demo)
+    await expect(playground.last.locator(".delay")).to_have_text(t("message.delay", time="2 s"))
+
+
+async def test_words_are_taken_back(playground: Playground, demo: Demo) -> None:
+    """What a turn that fails had begun to say is gone with it; why it failed is told, and the next one is played."""
+    pending = await _asked(playground, talker.FAILS)
+    await expect(pending).to_contain_text(talker.FIRST.strip())
+    _go_on(demo)
+    await expect(pending).to_have_count(0)
+    await expect(playground.page.locator(".chat")).not_to_contain_text(talker.FIRST.strip())
+    await expect(playground.page.locator(".problem")).to_contain_text("the line is cut")
+    await _asked(playground, "hello")
+    _go_on(demo)
+    await expect(playground.last).to_contain_text(talker.REST)
+
+
+async def _asked(playground: Playground, text: str):
+    """The customer has written this; gives what is under way."""
+    await playground.box.fill(text)
+    await playground.box.press("Enter")
+    pending = playground.page.locator(".turn.pending")
+    await expect(pending.locator(".mine")).to_have_text(text)
+    return pending
+
+
+def _go_on(demo: Demo) -> None:
+    (demo.folder / talker.GO).touch()
