@@ -15,7 +15,7 @@ from falai.session.outcomes import ADDED_MESSAGES, LAYER_MESSAGES, OUTCOME_MESSA
 from falai.web.playground.page import serve_file
 
 PAGE = Path(falai.__file__).parent / "web/playground/page"
-LOADED = sorted(path for path in PAGE.rglob("*") if path.suffix in {".html", ".css", ".js"})
+LOADED = sorted(path for path in PAGE.rglob("*") if path.suffix in {".html", ".css", ".js", ".svg"})
 OURS = [path for path in LOADED if path.parent.name != "vendor"]
 CODES = {**OUTCOME_MESSAGES, **ADDED_MESSAGES, **LAYER_MESSAGES}
 MADE_BY_THE_SERVER = {"graph.css"}
@@ -122,7 +122,7 @@ def test_what_a_file_of_the_page_loads_is_there(path: Path):
     text = path.read_text("utf-8")
     loads = re.findall(r'^(?:import|export) .* from "(\.[^"]+)"', text, re.MULTILINE)
     if path.suffix == ".html":
-        loads += [*re.findall(r'(?:href|src)="(?!data:)([^"]+)"', text), *re.findall(r'"(\./[^"]+)"', text)]
+        loads += [*re.findall(r'(?:href|src)="([^"]+)"', text), *re.findall(r'"(\./[^"]+)"', text)]
     assert [name for name in loads if name not in MADE_BY_THE_SERVER and not (path.parent / name).is_file()] == []
 
 

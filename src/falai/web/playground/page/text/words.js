@@ -33,7 +33,7 @@ export const when = (at, lang, timeZone) =>
 export const hour = (at, lang, timeZone) => format(at, lang, { hour: "2-digit", minute: "2-digit", timeZone });
 
 /** @param {string} at @param {string} lang @param {Intl.DateTimeFormatOptions} options */
-const format = (at, lang, options) => new Intl.DateTimeFormat(locale(lang), { hourCycle: "h23", ...options }).format(new Date(at));
+const format = (at, lang, options) => new Intl.DateTimeFormat(locale(lang), { hourCycle: "h23", ...options, timeZone: options.timeZone ?? undefined }).format(new Date(at));
 
 /** "in 4 hours"; a span that passed is "2 days ago". @param {number} ms @param {string} lang */
 export function inWords(ms, lang) {
