@@ -186,6 +186,38 @@ async def test_tools_failures_and_functions_are_in_the_file(tmp_path: Path) -> N
     await _passes(file)
 
 
+async def test_long_conversations_are_summed_up_again(tmp_path: Path) -> None:
+    """What was said before is in the file where it decides whether the model is asked for a summary."""
+    desk = Agent[Any](
+        name="Ana",
+        model="lexical",
+        compaction={"maxTokens": 60, "preserveRecentCount": 2},
+        flows=[Flow("f", on=[OnAnyMessage(repeat="always")], steps=[Prompt("talk", "Talk.")])],
+    )
+    async with playground(desk, context=None) as page:
+        state = await page.say(*(f"this is the sentence number {number} of a long talk" for number in range(6)))
+        assert "summary" in {call["name"] for turn in state["turns"] for call in turn["calls"]}
+        await page.post("person", {"branch": "b1", "text": "This is Rita, and I say a few words as well."})
+        await page.post("gate", {"branch": "b1", "closed": False})
+        await page.say("and now?")
+        file = await _saved(page, tmp_path)
+    await _passes(file)
+
+
+async def test_a_context_that_is_plain_data_is_in_the_file(tmp_path: Path) -> None:
+    """A flow may write what is in it; one that is no data, and is written, is a reason."""
+    desk = Agent[Any](name="Ana", model="lexical", flows=[Flow("f", steps=[Say("s", "We are {{context.shop}}.")])])
+    async with playground(desk, context=lambda _: {"shop": "Sorriso"}) as page:
+        await page.post("start", {"branch": "b1", "flow": "f"})
+        assert await page.said() == ["We are Sorriso."]
+        file = await _saved(page, tmp_path)
+    await _passes(file)
+    async with playground(desk, context=lambda folder: folder) as page:
+        await page.post("start", {"branch": "b1", "flow": "f"})
+        answer = await page.client.get("/playground/api/scenario")
+        assert "no plain data" in answer.json()["errors"][0]["message"]
+
+
 async def test_what_the_format_cannot_say_is_refused_with_all_reasons() -> None:
     """Nothing was said yet; the hours are a function: no half a file is given."""
     desk = Agent[Any](

@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from falai import Agent, Flow, If, OnAnyMessage, Say, View
+from falai.classic import create_agent
 from falai.flow import from_spec
+from falai.testing import ScriptedModel
 from web.playground.stage import playground
 
 
@@ -121,3 +123,18 @@ async def test_flows_are_drawn_with_their_words() -> None:
         assert any(line.startswith("pause: waits 1d") for line in drawn["words"])
         answer = await page.client.get("/playground/api/graph", params={"flow": "nowhere"})
         assert (answer.status_code, answer.json()["code"]) == (404, "no-flow")
+
+
+async def test_an_agent_of_version_3_is_played_and_not_edited() -> None:
+    """Its flows are no specs: they are talked to and drawn; editing and saving say why they cannot be."""
+    flows = [{"title": "Order", "steps": [{"id": "ask", "prompt": "Ask."}]}]
+    model = ScriptedModel({"speak": [{"message": "What would you like?"}]})
+    desk = create_agent(name="Ana", provider=model, flows=flows).core
+    async with playground(desk, context=None) as page:
+        state = await page.say("hello")
+        assert await page.said() == ["What would you like?"]
+        assert not state["agent"]["editable"]
+        assert (await page.get("spec"))["text"] == "[]\n"
+        assert "no plain data" in (await page.post("spec/apply", {"text": "[]"}, 422))["detail"]
+        answer = await page.client.get("/playground/api/scenario")
+        assert "a layer of its own" in answer.json()["errors"][0]["message"]

@@ -70,8 +70,17 @@ class Branch:
     # --- what can happen --------------------------------------------------------------------------
 
     async def message(self, text: str, id: str | None, tell: Tell) -> None:
-        """The customer writes; a message whose id has come before changes nothing. Raises `ValueError` for what is no message."""
-        await self._receive(lambda n: Message(text, id=id or f"message-{n}"), tell)
+        """The customer writes; a message whose id has come before changes nothing. `tell` hears the reply to it, and
+        nothing of the timers that were due before. Raises `ValueError` for what is no message."""
+        key = ""
+
+        def written(n: int) -> Message:
+            nonlocal key
+            message = Message(text, id=id or f"message-{n}")
+            key = f"message:{message.id}"
+            return message
+
+        await self._receive(written, lambda one: tell(one) if one.key == key else None)
 
     async def report(self, event: str, payload: Any) -> None:
         """Something happened. Raises `ValueError` for what is no event."""

@@ -29,7 +29,7 @@ from falai.web.playground.bodies import (
 )
 from falai.web.playground.branch import Branch
 from falai.web.playground.sandbox import Sandbox
-from falai.web.playground.specs import check
+from falai.web.playground.specs import check, is_editable
 from falai.web.playground.state import state_of
 from falai.web.problems import Found, ProblemError, document, problem_of
 
@@ -122,7 +122,10 @@ async def new(request: Request) -> Response:
 async def apply_spec(request: Request) -> Response:
     """These flows from now on, in all conversations of this playground; with mistakes, nothing changes."""
     body, sandbox = await read_body(request, SpecBody), sandbox_of(request)
-    branch, checked = branch_of(sandbox, body.branch), check(body.text, sandbox.agent)
+    branch = branch_of(sandbox, body.branch)
+    if not is_editable(sandbox.agent):
+        raise ProblemError(422, "invalid", "The flows of this agent are no plain data, so they cannot be changed here.")
+    checked = check(body.text, sandbox.agent)
     if checked.problems:
         errors = [Found(one.path, one.code, f"{one.where}: {one.what}", one.fix) for one, _ in checked.problems]
         raise ProblemError(422, "invalid", "The flows have mistakes, so nothing was changed.", errors=errors)

@@ -28,7 +28,6 @@ __all__ = ["Played", "Player", "Tell"]
 
 _MOST_WAKES: Final = 200  # so many timers go off in one move of the clock; more of them have no end
 _SETTINGS: Final = Settings(retries=(), grace="1s")  # whoever plays sees a failure at once, and can try again
-_PATIENCE_S: Final = 60.0
 
 Tell = Callable[[Words | Withdrawn], None]
 """Is told of the words of a reply as they come, and that they do not count."""
@@ -94,6 +93,7 @@ class Player:
         self._tell = tell
         self._played = played
         self._told = asyncio.Event()
+        self._hearing: asyncio.Task[None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -112,20 +112,23 @@ class Player:
         host = _SandboxHost(agent, folder, clock, recorder, context)
         async with host, host.watch(SESSION) as seen:
             player = cls(host, clock, tell, played)
-            hearing = asyncio.create_task(player._hear(seen))
+            player._hearing = asyncio.create_task(player._hear(seen))
+            player._hearing.add_done_callback(lambda _: player._told.set())
             try:
                 yield player
             finally:
-                hearing.cancel()
-                await asyncio.gather(hearing, return_exceptions=True)
+                player._hearing.cancel()
+                await asyncio.gather(player._hearing, return_exceptions=True)
 
     async def settle(self) -> None:
         """Returns when all that is to be done at the clock's now is done, and was told."""
         await self.host.drained()
-        async with asyncio.timeout(_PATIENCE_S):
-            while self.host.taken:
-                self._told.clear()
-                await self._told.wait()
+        while self.host.taken:
+            if self._hearing is not None and self._hearing.done():
+                self._hearing.result()
+                raise RuntimeError("the host ended while it played")
+            self._told.clear()
+            await self._told.wait()
 
     async def advance(self, to_ms: int) -> bool:
         """Moves the clock ahead, from timer to timer, each at its own time; False when there is no end of them."""

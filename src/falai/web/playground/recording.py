@@ -6,7 +6,7 @@ A scenario file needs them to play the turn again without the model, the program
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,14 +92,18 @@ class RecordedModel:
         return reply
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        chunks = self._model.stream(request)
         try:
-            async for chunk in self._model.stream(request):
+            async for chunk in chunks:
                 if chunk.reply is not None:
                     self._note(request, chunk.reply)
                 yield chunk
         except Exception as error:
             self._note(request, classify(error, self._model.name))
             raise
+        finally:
+            if isinstance(chunks, AsyncGenerator):  # whoever stops listening lets the provider go
+                await chunks.aclose()
 
     def _note(self, request: ModelRequest, reply: ModelReply | ProviderError) -> None:
         self._recorder.answers.append(Answer(request.schema_name, reply))

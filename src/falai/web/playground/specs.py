@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from falai.agent import Agent
@@ -53,13 +54,23 @@ class Checked:
 
 def is_editable(agent: Agent[Any]) -> bool:
     """Whether the agent's flows are data: one with a layer of its own on top has other sources."""
-    return agent.plan.listener is None
+    return _specs(agent) is not None
 
 
 def text_of(agent: Agent[Any]) -> str:
-    """The flows of an agent, as `check` reads them."""
-    specs = [to_spec(flow.flow) for flow in agent.plan.flows.values()] if is_editable(agent) else []
-    return json.dumps(specs, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode() + "\n"
+    """The flows of an agent, as `check` reads them; none of one whose flows are no data."""
+    text = json.dumps(_specs(agent) or [], ensure_ascii=False, indent=2)
+    return text.encode("utf-8", "replace").decode() + "\n"
+
+
+@lru_cache(maxsize=4)  # an agent never changes, and the page is told of it with every answer
+def _specs(agent: Agent[Any]) -> list[dict[str, Any]] | None:
+    if agent.plan.listener is not None:
+        return None
+    try:
+        return [to_spec(flow.flow) for flow in agent.plan.flows.values()]
+    except (FlowConfigurationError, TypeError):  # a value that has no JSON form
+        return None
 
 
 def check(text: str, agent: Agent[Any]) -> Checked:

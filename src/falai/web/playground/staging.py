@@ -50,18 +50,20 @@ def with_flows(agent: Agent[Any], flows: Sequence[Mapping[str, Any]]) -> Agent[A
 
 
 def stage(agent: Agent[Any], *, model: Model, clock: Callable[[], datetime], recorder: Recorder) -> Agent[Any]:
-    """The agent of one branch."""
-    plan = agent.plan
-    staged: AgentPlan = replace(
+    """The agent of one branch; what a layer on top of it does is that layer's matter, and is not noted."""
+    twin = _twin(agent, agent.plan if agent.plan.listener is not None else _noting(agent.plan, recorder))
+    twin.plan = replace(twin.plan, clock=clock)
+    twin.clock, twin.model = clock, RecordedModel(model, recorder)
+    return twin
+
+
+def _noting(plan: AgentPlan, recorder: Recorder) -> AgentPlan:
+    return replace(
         plan,
-        clock=clock,
         actions={name: recorded_action(action, recorder) for name, action in plan.actions.items()},
         tools=tuple(recorded_tool(tool, recorder) for tool in plan.tools),
         conditions={name: recorded_condition(condition, recorder) for name, condition in plan.conditions.items()},
     )
-    twin = _twin(agent, staged)
-    twin.clock, twin.model = clock, RecordedModel(model, recorder)
-    return twin
 
 
 def _twin(agent: Agent[Any], plan: AgentPlan) -> Agent[Any]:
@@ -80,7 +82,7 @@ class _Names:
     def __init__(self, taken: Mapping[str, Condition]) -> None:
         self.made: dict[str, Condition] = {}
         self._taken = taken
-        self._known: dict[Any, str] = {}
+        self._known: dict[int, str] = {}
 
     def named(self, value: Any, key: str = "") -> Any:
         """The value with every such function in it replaced by a condition of its name."""
@@ -91,10 +93,10 @@ class _Names:
         return [self.named(part) for part in value] if is_list(value) else value
 
     def _name(self, function: Any) -> str:
-        if function not in self._known:
-            name = self._known[function] = self._free(getattr(function, "__name__", "").strip("<>") or "condition")
+        if id(function) not in self._known:
+            name = self._known[id(function)] = self._free(getattr(function, "__name__", "").strip("<>") or "condition")
             self.made[name] = Condition(name, _checking(function))
-        return self._known[function]
+        return self._known[id(function)]
 
     def _free(self, wanted: str) -> str:
         name, number = wanted, 1
