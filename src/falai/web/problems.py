@@ -57,7 +57,9 @@ class Code(NamedTuple):
 CODES: Final[Mapping[str, Code]] = {
     "bad-json": Code(400, "The body is no JSON", "Send a JSON object, with `Content-Type: application/json`."),
     "bad-payload": Code(400, "The body is none of the vendor's", "It was signed well; another delivery is no help."),
-    "bad-request": Code(400, "The request cannot be read", "Mend what the detail names."),
+    "bad-request": Code(
+        400, "The request cannot be read", "Send JSON in UTF-8, with not too many brackets in brackets."
+    ),
     "unauthenticated": Code(
         401, "A token is needed", "Send `Authorization: Bearer falai_…`; the token may be revoked."
     ),

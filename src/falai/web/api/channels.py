@@ -29,7 +29,9 @@ _HANDSHAKE: dict[int | str, dict[str, Any]] = {
 }
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "All of it is stored; the body is what the vendor expects, often nothing."},
-    **problems("bad-payload", "invalid", "too-large", "overloaded", "host-full", "store-away", always=_OPEN),
+    **problems(
+        "bad-payload", "invalid", "too-slow", "too-large", "overloaded", "host-full", "store-away", always=_OPEN
+    ),
 }
 
 

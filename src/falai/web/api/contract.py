@@ -22,7 +22,7 @@ from falai.web.mistakes import Wire
 from falai.web.problems import CODES, MEDIA_TYPE, Found, ProblemError
 
 __all__ = [
-    "OPEN", "ChatCaller", "FlowsCaller", "HostOf", "InputId", "Limit", "OperateCaller", "PeopleCaller", "ReadCaller",
+    "OPEN", "READING", "TAKING", "ChatCaller", "FlowsCaller", "HostOf", "InputId", "Limit", "OperateCaller", "PeopleCaller", "ReadCaller",
     "SessionId", "Taken", "answered", "place_of", "problems", "refused",
 ]  # fmt: skip
 
@@ -35,6 +35,10 @@ _ALWAYS: Final = (
     "unauthenticated", "forbidden", "bad-host", "bad-origin", "invalid", "too-many-requests", "not-running", "store-away",
     "internal",
 )  # fmt: skip
+READING: Final = ("bad-json", "bad-request", "too-slow", "too-large", "invalid")
+"""What can come of a body."""
+TAKING: Final = (*READING, "overloaded", "host-full")
+"""What can come of an input."""
 OPEN: Final = ("bad-host", "bad-origin", "too-many-requests", "internal")
 """What can come of an address that needs no token."""
 

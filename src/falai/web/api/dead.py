@@ -12,7 +12,7 @@ from falai.host.ledger.port import DeadRow, Place
 from falai.session.dates import iso
 from falai.session.jsontext import parse_json
 from falai.web.access import Caller
-from falai.web.api.contract import LONGEST, HostOf, Limit, OperateCaller, answered, problems
+from falai.web.api.contract import LONGEST, READING, HostOf, Limit, OperateCaller, answered, problems
 from falai.web.mistakes import Body, Wire
 from falai.web.problems import ProblemError
 
@@ -20,7 +20,7 @@ __all__ = ["Dead", "DeadIn", "DeadOut", "Done", "router"]
 
 router = APIRouter(tags=["dead letters"])
 
-_RESPONSES = problems("bad-json", "bad-request", "too-large", "no-dead-letter")
+_RESPONSES = problems("no-dead-letter", *READING)
 
 
 class DeadOut(Wire):

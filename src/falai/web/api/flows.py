@@ -18,7 +18,7 @@ from falai.flow.registries import Registries
 from falai.flow.spec import check_flow, to_spec
 from falai.flow.wire import to_wire
 from falai.host import Host
-from falai.web.api.contract import FlowsCaller, HostOf, answered, problems
+from falai.web.api.contract import READING, FlowsCaller, HostOf, answered, problems
 from falai.web.mistakes import Body, Wire
 from falai.web.problems import ProblemError
 
@@ -172,7 +172,7 @@ async def draw_flow(
     return Response(body, media_type="image/svg+xml" if form == "svg" else "text/plain")
 
 
-@router.post("/specs/validate", response_model=Checked, responses=problems("bad-json", "bad-request", "too-large"))
+@router.post("/specs/validate", response_model=Checked, responses=problems(*READING))
 async def validate_spec(body: SpecIn, caller: FlowsCaller, host: HostOf) -> Response:  # noqa: ARG001  # likewise
     """Check a flow spec against this agent's fields, actions, events, conditions, tools and flows."""
     wire = to_wire(body.spec)

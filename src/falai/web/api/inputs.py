@@ -15,6 +15,7 @@ from falai.host.ledger.port import Place
 from falai.session.inputs import Event, Start
 from falai.session.jsontext import quoted
 from falai.web.api.contract import (
+    TAKING,
     HostOf,
     InputId,
     OperateCaller,
@@ -31,8 +32,6 @@ from falai.web.problems import Found, ProblemError
 __all__ = ["EventIn", "StartIn", "router"]
 
 router = APIRouter(tags=["inputs"])
-
-_TAKING = ("bad-json", "bad-request", "too-large", "overloaded", "host-full")
 
 
 class EventIn(Whom):
@@ -58,7 +57,7 @@ class StartIn(Whom):
 
 
 @router.post(
-    "/sessions/{session_id}/events", status_code=202, response_model=Taken, responses=problems("no-event", *_TAKING)
+    "/sessions/{session_id}/events", status_code=202, response_model=Taken, responses=problems("no-event", *TAKING)
 )
 async def report_event(session_id: SessionId, body: EventIn, caller: OperateCaller, host: HostOf) -> Response:
     """Report an event. Flows that wait for it go on, flows that it triggers start."""
@@ -68,7 +67,7 @@ async def report_event(session_id: SessionId, body: EventIn, caller: OperateCall
 
 
 @router.post(
-    "/sessions/{session_id}/starts", status_code=202, response_model=Taken, responses=problems("no-flow", *_TAKING)
+    "/sessions/{session_id}/starts", status_code=202, response_model=Taken, responses=problems("no-flow", *TAKING)
 )
 async def start_flow(session_id: SessionId, body: StartIn, caller: OperateCaller, host: HostOf) -> Response:
     """Start a flow."""

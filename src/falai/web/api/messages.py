@@ -15,7 +15,18 @@ from falai.host import Host, Received
 from falai.host.ledger.answering import answer_to
 from falai.host.ledger.port import Place
 from falai.session.inputs import Message
-from falai.web.api.contract import ChatCaller, HostOf, InputId, SessionId, Taken, answered, place_of, problems, refused
+from falai.web.api.contract import (
+    TAKING,
+    ChatCaller,
+    HostOf,
+    InputId,
+    SessionId,
+    Taken,
+    answered,
+    place_of,
+    problems,
+    refused,
+)
 from falai.web.api.following import reply, safely, set_aside
 from falai.web.api.said import Said, said
 from falai.web.api.sse import EVENT_STREAM, EventStream, described
@@ -98,7 +109,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": described(_EVENTS),
     },
     202: {"model": Taken, "description": "It is taken in; its turn is still to come."},
-    **problems("bad-json", "bad-request", "too-large", "overloaded", "host-full", "set-aside"),
+    **problems("set-aside", *TAKING),
 }
 
 

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from falai.web.api.contract import (
+    READING,
     HostOf,
     InputId,
     PeopleCaller,
@@ -25,7 +26,7 @@ __all__ = ["Gate", "HoldIn", "PersonIn", "Released", "router"]
 
 router = APIRouter(tags=["people"])
 
-_RESPONSES = problems("bad-json", "bad-request", "too-large")
+_RESPONSES = problems(*READING)
 
 
 class HoldIn(Body):
