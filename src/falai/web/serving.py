@@ -11,17 +11,16 @@ import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from math import ceil
-from typing import Any, Final
+from typing import Any
 
 import uvicorn
 from anyio import CancelScope
 
 from falai.web.access.authority import is_loopback
-from falai.web.access.heads import App, Head, Message, Receive, Send
+from falai.web.access.heads import App, Head, Receive, Send
+from falai.web.access.lasting import endable
 
 __all__ = ["Endings", "bound", "loopback_only", "serve", "url_of"]
-
-_STREAM: Final = b"text/event-stream"
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -93,22 +92,21 @@ class Endings:
             scope.cancel()
 
     async def __call__(self, head: Head, receive: Receive, send: Send) -> None:
-        scope = CancelScope()
+        if head["type"] != "http":  # the server closes WebSockets by itself
+            await self._app(head, receive, send)
+            return
+        begun: list[CancelScope] = []
 
-        async def sending(message: Message) -> None:
-            await send(message)
-            if message["type"] == "http.response.start" and _is_stream(message):
-                self._streams.add(scope)
-                if self._ended:
-                    scope.cancel()
+        def note(scope: CancelScope) -> None:
+            begun.append(scope)
+            self._streams.add(scope)
+            if self._ended:
+                scope.cancel()
 
         try:
-            with scope:
-                await self._app(head, receive, sending if head["type"] == "http" else send)
+            await endable(self._app, head, receive, send, note)
         finally:
-            self._streams.discard(scope)
-        if scope.cancelled_caught:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            self._streams.difference_update(begun)
 
 
 class _Server(uvicorn.Server):
@@ -124,7 +122,3 @@ class _Server(uvicorn.Server):
 
     def capture_signals(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # it is a generator's there
         return nullcontext()
-
-
-def _is_stream(message: Message) -> bool:
-    return any(name.lower() == b"content-type" and value.startswith(_STREAM) for name, value in message["headers"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from falai.host.ledger.sqlite import SQLiteLedger
-from falai.host.ledger.tokens import add_token
-from falai.web.access import Headers
+from falai.host.ledger.tokens import add_token, revoke_token
+from falai.web.access import Headers, Keys, guarded
 from falai.web.access.tokens import NewToken, new_token
 from falai.web.serving import bound, loopback_only, url_of
-from web.access.asking import application
+from falai.web.settings import WebSettings
+from web.access.asking import AGENT, application
 from web.access.served import Served, served
 
 
@@ -167,6 +169,35 @@ async def test_a_message_that_is_too_large_ends_the_socket(server: Served, token
         assert closed.value.rcvd.code == 1009
 
 
+async def test_a_socket_ends_with_its_token(server: Served, ledger: SQLiteLedger, token: NewToken) -> None:
+    """Within five seconds of its end, though nothing is said."""
+    async with socket(server, token.text) as open_socket:
+        await open_socket.send("hello")
+        assert await open_socket.recv() == "shop: hello"
+        await ledger.run(revoke_token(token.row.id, now_ms=2))
+        async with asyncio.timeout(5):
+            with pytest.raises(ConnectionClosed) as closed:
+                await open_socket.recv()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1008
+
+
+async def endlessly(open_socket: Any) -> AsyncIterator[Any]:
+    while True:
+        yield await open_socket.recv()
+
+
+async def test_messages_of_a_socket_are_counted(ledger: SQLiteLedger, token: NewToken) -> None:
+    """As requests are: whoever floods one is told to come again later."""
+    async with served(application(ledger, rate="5 in 1h")) as server, socket(server, token.text) as open_socket:
+        for _ in range(20):
+            await open_socket.send("x")
+        with pytest.raises(ConnectionClosed) as closed:
+            _ = [one async for one in endlessly(open_socket)]
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1013
+
+
 # --- the end -------------------------------------------------------------------------------------
 
 
@@ -174,6 +205,30 @@ async def streams_for_ever(head: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream; x")]})
     await send({"type": "http.response.body", "body": b": on\n\n", "more_body": True})
     await asyncio.Event().wait()
+
+
+async def test_a_stream_ends_with_its_token(ledger: SQLiteLedger, token: NewToken) -> None:
+    """It comes to its end within five seconds; one that nobody revoked stays open."""
+    other = new_token(name="other", tenant="t", scopes=["chat"], now_ms=1)
+    await ledger.run(add_token(other.row))
+    app = guarded(streams_for_ever, WebSettings(), Keys(lambda: ledger, AGENT))
+    async with httpx2.AsyncClient(timeout=30) as client, served(app) as server, AsyncExitStack() as stack:
+        opened = [
+            (await stack.enter_async_context(client.stream("GET", server.url, headers=bearer(one)))).aiter_raw()
+            for one in (token, other)
+        ]
+        assert [await anext(pieces) for pieces in opened] == [b": on\n\n"] * 2
+        staying = asyncio.create_task(anext(opened[1], None))
+        await ledger.run(revoke_token(token.row.id, now_ms=2))
+        async with asyncio.timeout(5):
+            assert [piece async for piece in opened[0]] == []
+        assert not staying.done()
+        server.stop.set()
+        assert await staying is None
+
+
+def bearer(token: NewToken) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token.text}"}
 
 
 async def takes_its_time(head: Any, receive: Any, send: Any) -> None:

@@ -14,19 +14,24 @@ from typing import Final, cast
 from falai.web.access.addresses import Proxies, neighbourhood
 from falai.web.access.buckets import Buckets
 from falai.web.access.callers import Caller
-from falai.web.access.heads import App, Head, Receive, Send, value_of
+from falai.web.access.heads import App, Head, Message, Receive, Send, value_of
 from falai.web.access.keys import Keys
+from falai.web.access.lasting import while_valid
 from falai.web.access.refusing import problem, refuse
 
 __all__ = ["Identifying", "caller_in", "token_in"]
 
 _CALLER: Final = "falai.caller"
 _BEARER: Final = re.compile(r"bearer +(\S+)", re.IGNORECASE)
+_LATER: Final = 1013  # of a WebSocket's close codes
 _PROTOCOL: Final = "falai.token."
 
 
 class Identifying:
-    """ASGI: refuses who comes too often (429), and notes the caller. Raises what the ledger raises."""
+    """ASGI: refuses who comes too often (429), and notes the caller. Raises what the ledger raises.
+
+    A stream or WebSocket ends when the token that opened it does.
+    """
 
     def __init__(self, app: App, keys: Keys, rate: str, proxies: Proxies) -> None:
         self._app = app
@@ -39,14 +44,34 @@ class Identifying:
             await self._app(head, receive, send)
             return
         token = token_in(head)
-        wait = self._buckets.take(self._whose(head, token), asyncio.get_running_loop().time())
+        wait = self._take(self._whose(head, token))
         if wait is not None:
             seconds = ceil(wait)
             why = f"Come again in {seconds} s."
             await refuse(head, receive, send, problem("too-many-requests", why, Retry_After=str(seconds)))
             return
-        head[_CALLER] = None if token is None else await self._keys.caller(token)
-        await self._app(head, receive, send)
+        caller = head[_CALLER] = None if token is None else await self._keys.caller(token)
+        if token is None or caller is None:
+            await self._app(head, receive, send)
+        else:
+            await self._with_caller(token, caller.token, head, receive, send)
+
+    async def _with_caller(self, token: str, id: str, head: Head, receive: Receive, send: Send) -> None:
+        async def is_valid() -> bool:
+            return await self._keys.caller(token) is not None
+
+        async def counting() -> Message:
+            """Each message of a WebSocket counts as a request does."""
+            message = await receive()
+            if message["type"] == "websocket.receive" and self._take(id) is not None:
+                await send({"type": "websocket.close", "code": _LATER, "reason": "too many messages"})
+                return {"type": "websocket.disconnect", "code": _LATER}
+            return message
+
+        await while_valid(self._app, head, counting if head["type"] == "websocket" else receive, send, is_valid)
+
+    def _take(self, whose: str) -> float | None:
+        return self._buckets.take(whose, asyncio.get_running_loop().time())
 
     def _whose(self, head: Head, token: str | None) -> str:
         known = None if token is None else self._keys.seen(token)
