@@ -12,9 +12,12 @@ export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/.venv/pyright
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export UV_PROJECT_ENVIRONMENT := .venv
 
-.PHONY: demo test full check lint types docs mutants bench setup clean
+.PHONY: demo chat test full check lint types docs mutants bench setup clean
 
-demo: $(INSTALLED) ## talk to the example clinic in the terminal; ARGS="--model openai:gpt-5-mini"
+demo: $(INSTALLED) ## the example clinic in the browser, at the address that is printed; ARGS="desk.py --open"
+	$(BIN)/falai demo $(ARGS)
+
+chat: $(INSTALLED) ## the same in the terminal; ARGS="--model openai:gpt-5-mini"
 	$(BIN)/falai chat $(ARGS)
 
 test: setup ## the default tests; ARGS="-k name" goes to pytest
