@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from falai.session.jsontext import is_list, is_object
 from web.playground.stage import BOOKING, Page, playground
-from web.playground.things import THINGS
+from web.playground.things import FEW, THINGS
 
 # What may differ between two conversations that behave alike: names, and how long the machine took.
 _OWN = ("branch", "branches", "ms")
@@ -62,7 +62,7 @@ async def test_the_gate_is_as_it_was() -> None:
 
 @pytest.mark.property
 @given(st.lists(THINGS, min_size=1, max_size=8), st.integers(0, 7), st.booleans())
-@settings(max_examples=12)
+@FEW
 async def test_the_same_inputs_give_the_same_results(things: list[Any], number: int, twice: bool) -> None:
     """Taken back to any turn, the same inputs lead to the same state as they did then: messages, data, runs, timers
     and the clock. This is so for all inputs, and for a branch of a branch."""

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.program import falai
@@ -36,7 +36,7 @@ from falai.model import ModelReply, ToolCall
 from falai.testing import ScriptedModel
 from falai.testing.scenario import load_files, run_case
 from web.playground.stage import BOOKING, Page, playground
-from web.playground.things import THINGS
+from web.playground.things import FEW, THINGS
 
 
 async def _saved(page: Page, folder: Path, branch: str = "b1") -> Path:
@@ -82,7 +82,7 @@ async def test_a_saved_conversation_passes(things: list[Any], tmp_path: Path) ->
 
 @pytest.mark.property
 @given(st.lists(THINGS, min_size=1, max_size=8))
-@settings(max_examples=12)
+@FEW
 async def test_whatever_happened_passes(things: list[tuple[str, Any]]) -> None:
     """Any conversation with the example agent that has a turn can be saved, and passes as it was saved."""
     async with playground() as page:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from web.playground.stage import BOOKING
 
-__all__ = ["THINGS"]
+__all__ = ["FEW", "THINGS"]
 
 _MESSAGES = [*BOOKING, "no", "I want to talk to a person", "how much is it?", "3", "2099-03-03 at 10am", "12", ""]
 _REST: list[tuple[str, dict[str, Any]]] = [
@@ -24,3 +25,6 @@ _REST: list[tuple[str, dict[str, Any]]] = [
 
 THINGS = st.one_of(st.sampled_from([("message", {"text": text}) for text in _MESSAGES]), st.sampled_from(_REST))
 """One thing that happens."""
+
+FEW = settings(max_examples=12 if settings().max_examples < 1000 else 100)
+"""Each example is conversations of many turns."""
