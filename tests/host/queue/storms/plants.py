@@ -5,13 +5,13 @@ Some are of a ledger's works, as with one host; others are statements of SQL ove
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from host.faults.death import Rewrite
 from host.faults.plants import PLANTS, left_out
 
-__all__ = ["NAMES", "QUICKLY_FOUND", "REWRITES", "SCRIPTS"]
+__all__ = ["FOUND_BY", "NAMES", "NO_END", "QUICKLY_FOUND", "REWRITES", "SCRIPTS"]
 
 _NO_REAPER = """
     CREATE FUNCTION never_again() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$;
@@ -43,5 +43,23 @@ SCRIPTS: Final[Mapping[str, str]] = {
     "no job for a message": _NO_SENDING,
 }
 """Of the tables."""
+
+NO_END: Final = "it came to no end"
+"""What a storm says when something is left for ever; a host looks for what was lost each minute, a storm ends before."""
+
+FOUND_BY: Final[Mapping[str, Sequence[str]]] = {
+    "an input that is played is not settled": ["nothing_is_played_twice", NO_END],
+    "a due timer is only deleted": ["timers"],
+    "no journal": ["actions_see_the_same", "tools_see_the_same", "nothing_is_answered_twice"],
+    "what was sent is forgotten": [NO_END],
+    "a failure takes the input out of the way": ["nothing_is_played_twice"],
+    "the gate is not judged at the commit": ["a_person_is_not_interrupted"],
+    "what is to be done later is forgotten": [NO_END],
+    "nobody frees the jobs of the dead": ["goes_on"],
+    "the jobs of the dead are freed too late": ["goes_on"],
+    "no job for an input": [NO_END],
+    "no job for a message": [NO_END],
+}
+"""The promises that they break."""
 
 NAMES: Final = (*REWRITES, *SCRIPTS)

@@ -3,7 +3,7 @@
 A seed has five processes: workers are killed at any moment and between any two statements, the database's own
 processes too, it is restarted, the network is cut or drops what is sent, clocks are wrong, flows change in a
 rolling deploy. At its end everything is looked up, as with one host: what is in the database, and what reached
-the outside. On the way, nobody is at work who was not heard of for ten seconds.
+the outside; and what the database saw on the way, whether the sessions of those who were killed went on in time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from host.queue.storms.plants import NAMES, QUICKLY_FOUND
 pytestmark = [pytest.mark.faults, pytest.mark.servers]
 
 TESTS = Path(__file__).parents[3]
-SEEDS_OF_A_PLANT = 12  # most are found by the first few
+SEEDS_OF_A_PLANT = 30  # most are found by the first few
 STORMS = "host.queue.storms.seeds"
 
 
