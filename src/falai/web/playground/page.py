@@ -31,6 +31,7 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FOR_READERS: Final = re.compile(r"^(?://.*\n?|\s+)", re.MULTILINE)
+_AROUND: Final = re.compile(r"\s*([{};,])\s*")
 _IMPORT_MAP: Final = re.compile(r'<script type="importmap"[^>]*>(.*?)</script>', re.DOTALL)
 
 
@@ -82,7 +83,8 @@ def _lean(name: str, content: bytes) -> bytes:
     """
     if name.startswith("vendor/") or not name.endswith((".js", ".css")):
         return content
-    return _FOR_READERS.sub("", _COMMENT.sub("", content.decode())).encode()
+    text = _FOR_READERS.sub("", _COMMENT.sub("", content.decode()))
+    return (_AROUND.sub(r"\1", text) if name.endswith(".css") else text).encode()
 
 
 def _file(name: str, content: bytes) -> _File:

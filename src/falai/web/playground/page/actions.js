@@ -4,7 +4,7 @@
  * A problem is kept with the place where it arose; the part of the page that has this place shows it.
  */
 
-import { Lost, Refused, get, post } from "./api.js";
+import { Lost, Refused, file, get, post } from "./api.js";
 import { translator } from "./text/words.js";
 /** @import { Server, Store } from "./types" */
 
@@ -32,11 +32,16 @@ export class Actions {
 
   // --- the conversation -------------------------------------------------------------------------
 
-  /** The state of a branch; without one, of the branch at hand. @param {string} [branch] */
+  /**
+   * The state of a branch; without one, of the branch at hand. One that is gone was the server's before it was
+   * started anew: then the newest is shown.
+   * @param {string} [branch] @returns {Promise<void>}
+   */
   async load(branch = this.#branch) {
     try {
       this.#told(await get(branch ? `state?branch=${encodeURIComponent(branch)}` : "state"));
     } catch (error) {
+      if (branch && error instanceof Refused && error.document.status === 404) return this.load("");
       this.#failed("page", error);
     }
   }
@@ -73,6 +78,14 @@ export class Actions {
   compare(branch) {
     return this.#at("dialog", async () => {
       this.set("other", { server: await get(`state?branch=${encodeURIComponent(branch)}`) });
+    });
+  }
+
+  /** Gives the conversation as a file to keep. */
+  save() {
+    return this.#at("page", async () => {
+      const href = URL.createObjectURL(await file(`scenario?branch=${encodeURIComponent(this.#branch ?? "")}`));
+      Object.assign(document.createElement("a"), { href, download: `${this.#branch}.json` }).click();
     });
   }
 

@@ -40,6 +40,9 @@ export async function post(path, body, hear = () => {}, stream = false) {
   return isStream(response) ? heard(response, hear) : response.json();
 }
 
+/** @param {string} path */
+export const file = async (path) => (await answered(path, {})).blob();
+
 /** @param {string} path @param {RequestInit} request */
 async function answered(path, request) {
   const response = await reached(fetch(`api/${path}`, { credentials: "same-origin", ...request }));

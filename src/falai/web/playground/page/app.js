@@ -70,8 +70,8 @@ function Header() {
     <div class="row end">
       <button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "model" })}>
         <${Icon} name="model" /><span>${t("model.open", { name: t(`model.${model?.id}`, { or: model?.label }) })}</span></button>
-      <a class="plain button" download href=${`api/scenario?branch=${encodeURIComponent(state.server?.branch ?? "")}`}>
-        <${Icon} name="save" /><span>${t("save.open")}</span></a>
+      <button type="button" class="plain" disabled=${!!state.busy} onClick=${() => act.save()}>
+        <${Icon} name="save" /><span>${t("save.open")}</span></button>
       <${Language} />
     </div>
     <${Problem} at="page" />

@@ -134,7 +134,7 @@ export function ModelForm() {
   const { state, act, t } = useApp();
   const agent = state.server?.agent;
   const [id, setId] = useState(agent?.model ?? "lexical");
-  const [name, setName] = useState(agent?.models.find((model) => model.id === "real")?.name ?? "");
+  const [name, setName] = useState("");
   const [replies, setReplies] = useState([{ call: "speak", reply: "" }]);
   const send = () => act.model({ id, ...(id === "scripted" && { replies: queueOf(replies) }), ...(id === "real" && name && { name }) });
   return html`<${Form} send=${send} label=${t("model.use")}>
@@ -143,7 +143,7 @@ export function ModelForm() {
     </fieldset>
     ${id === "scripted" && html`<${Queue} replies=${replies} set=${setReplies} />`}
     ${id === "real" &&
-    html`<label>${t("model.name")}<input value=${name} placeholder="openai:gpt-5-mini" onInput=${into(setName)} /></label>`}
+    html`<label>${t("model.name")}<input value=${name} required=${!agent?.models.find((model) => model.id === id)?.available} placeholder="openai:gpt-5-mini" onInput=${into(setName)} /></label>`}
   <//>`;
 }
 

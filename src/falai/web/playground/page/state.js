@@ -40,7 +40,7 @@ const CHANGES = {
   }),
   begun: (_, { place }) => ({ busy: place, problem: null }),
   ended: () => ({ busy: "", pending: null }),
-  failed: (_, { place, document }) => ({ problem: { place, document } }),
+  failed: (_, { place, document }) => ({ problem: { place, document }, lost: false }),
   lost: () => ({ lost: true }),
   shut: () => ({ shut: true }),
   said: (_, { text }) => ({ said: text }),

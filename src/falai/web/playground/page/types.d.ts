@@ -31,7 +31,7 @@ export interface Field {
 export interface Run { id: string; flow: string; name?: string; step?: string | null; status: string; words?: string; floor: boolean }
 export interface Wait { key: string; at?: string | null; flow: string; step?: string | null; event?: string | null; words?: string }
 export interface Branch { id: string; title: string; from?: string | null; turn?: number | null; turns: number }
-export interface ModelChoice { id: string; label: string; available: boolean; why?: string | null; name?: string | null }
+export interface ModelChoice { id: string; label: string; available: boolean; why?: string | null }
 
 /** What the server tells of one branch. */
 export interface Server {

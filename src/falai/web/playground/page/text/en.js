@@ -207,7 +207,7 @@ export default {
   "model.scripted.long": "Gives the replies that you write.",
   "model.real": "Real",
   "model.real.long": "A provider's model, with your key.",
-  "queue.help": "Given in this order. A call without a reply fails.",
+  "queue.help": "Each call takes its next reply; without one, the lexical model answers.",
   "queue.call": "Call",
   "queue.reply": "Reply",
   "queue.speak": "the words, or JSON",

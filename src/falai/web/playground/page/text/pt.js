@@ -207,7 +207,7 @@ export default {
   "model.scripted.long": "Dá as respostas que você escrever.",
   "model.real": "Real",
   "model.real.long": "O modelo de um provedor, com a sua chave.",
-  "queue.help": "Dadas nesta ordem. Uma chamada sem resposta falha.",
+  "queue.help": "Cada chamada toma a sua próxima resposta; sem nenhuma, o modelo lexical responde.",
   "queue.call": "Chamada",
   "queue.reply": "Resposta",
   "queue.speak": "as palavras, ou JSON",
