@@ -220,6 +220,20 @@ async def test_a_gate_that_closes_while_the_model_writes(home: Home) -> None:
     assert turned.messages == ()
 
 
+async def test_a_session_that_is_erased_while_the_model_writes(home: Home) -> None:
+    """Its words are gone at once, and no others come; what is said in a new session of this id is shown."""
+    wait = asyncio.Event()
+    async with hosted(echo(Typist(["Hel", wait, "lo"], ["Hello"])), home) as host, host.watch("s1") as seen:
+        await host.receive("s1", Message("hi", id="m1"))
+        await upto(seen, is_words)
+        await host.erase("s1")
+        assert await upto(seen, lambda one: isinstance(one, Withdrawn)) == [Withdrawn("message:m1")]
+        wait.set()
+        await host.drained()
+        await host.receive("s1", Message("hi", id="m2"))
+        assert (await upto(seen, is_turned))[0] == Words("message:m2", "Hello")
+
+
 async def test_an_input_that_fails_for_good(home: Home) -> None:
     """It is told with its reason, behind the words that do not count."""
 

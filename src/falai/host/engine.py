@@ -70,9 +70,11 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.work.close()
-        self.waiters.close()
-        self.watchers.close()
+        try:
+            await self.work.close()
+        finally:  # whoever waits is released, whatever the database says
+            self.waiters.close()
+            self.watchers.close()
 
     async def take(self, place: Place, arrival: Arrival) -> Received:
         """Takes an input in. Raises `OverloadedError`, and what the ledger raises."""
@@ -152,6 +154,12 @@ class Engine:
     def changed(self, *places: Place) -> None:
         self.watchers.changed(places)
 
+    def silenced(self, *places: Place) -> None:
+        """A gate is closed, or a session erased: a turn of it that is under way will not count."""
+        for place in places:
+            self.watchers.silence(place)
+        self.changed(*places)
+
     def due(self, what: What, at_ms: int) -> None:
         self.work.due(what, at_ms)
 
@@ -165,7 +173,7 @@ class Engine:
         self.watchers.silence(place)
         try:
             yield
-            self.changed(place)
+            self.silenced(place)
         finally:
             self._closing[place] -= 1
             self._closing += Counter()  # without those that are at nought

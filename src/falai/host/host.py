@@ -346,14 +346,14 @@ class Host(Generic[C]):
         """Erases all that is kept of a session, in every table; a turn that is under way will not count."""
         place = self._place(session_id, tenant)
         erased = await self.ledger.run(erasing.erase(place))
-        self._running.changed(place)
+        self._running.silenced(place)
         return erased
 
     async def erase_customer(self, customer: str, *, tenant: str | None = None) -> tuple[str, ...]:
         """Erases all sessions of a customer; gives their ids."""
         work = erasing.erase_customer(self._setup.name, tenant=self._setup.whose(tenant), customer=customer)
         erased = await self.ledger.run(work)
-        self._running.changed(*(self._place(session, tenant) for session in erased))
+        self._running.silenced(*(self._place(session, tenant) for session in erased))
         return erased
 
     async def sweep(self) -> None:

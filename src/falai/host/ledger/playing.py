@@ -61,6 +61,8 @@ _SET_ASIDE = """
     UPDATE falai_inbox SET state = 'dead', attempts = attempts + 1, error = ?, settled_at = ?
     WHERE tenant = ? AND agent = ? AND session = ? AND key = ? AND state = 'new' RETURNING key"""
 
+_TOUCH = "UPDATE falai_sessions SET updated_at = ? WHERE tenant = ? AND agent = ? AND session = ?"
+
 
 def next_job(place: Place, *, now_ms: int, history_items: int) -> Work[Job | None]:
     """The next input of the place, or burst of messages; None when nothing is to be played now.
@@ -147,8 +149,12 @@ def put_off(job: Job, not_before: int) -> Work[bool]:
 
 
 def set_aside(job: Job, error: str, *, now_ms: int) -> Work[bool]:
-    """Takes all inputs of the job out of the way; `retry_dead` brings them back, with their journal."""
-    rows = yield tuple(Statement(_SET_ASIDE, (error, now_ms, *_who(job), row.key)) for row in job.inputs)
+    """Takes all inputs of the job out of the way; `retry_dead` brings them back, with their journal.
+
+    Nothing else of the session would tell those who look at it from another process.
+    """
+    touch = Statement(_TOUCH, (now_ms, *_who(job)))
+    _, *rows = yield (touch, *(Statement(_SET_ASIDE, (error, now_ms, *_who(job), row.key)) for row in job.inputs))
     return any(rows)
 
 

@@ -19,7 +19,8 @@ from falai.turn.result import OutMessage
 __all__ = ["Elsewhere"]
 
 _STATES = """
-    SELECT w.tenant, w.session, coalesce(s.revision, 0), s.gate_reason, s.epoch, s.created_at, s.customer, s.channel,
+    SELECT w.tenant, w.session, coalesce(s.revision, 0), s.gate_reason, s.epoch, s.created_at, s.updated_at, s.customer,
+        s.channel,
         (SELECT count(*) FROM falai_inbox i
             WHERE i.tenant = s.tenant AND i.agent = s.agent AND i.session = s.session AND i.state = 'new'),
         (SELECT count(*) FROM falai_outbox o
@@ -86,16 +87,14 @@ class Elsewhere:
 
     def _tell(self, news: _News) -> None:
         place, now = news.place, news.now
+        if any(self._watchers.is_playing(place, key) for key, _ in news.turns):
+            return  # it tells it itself, if its commit is the one; else the next look does
+        self._states[place] = now
         if now.held:
             self._watchers.silence(place)
         for key, text in news.turns:
-            if self._watchers.is_playing(
-                place, key
-            ):  # it tells it itself, if its commit is the one; else the next look
-                return
             self._watchers.turned(place, _turned(key, text, news.said))
         self._watchers.changed([place])
-        self._states[place] = now
 
 
 def _stand(agent: str, places: Sequence[Place]) -> Work[dict[Place, _State]]:
