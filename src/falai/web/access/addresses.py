@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
@@ -20,6 +21,7 @@ def is_network(text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=1024)
 def neighbourhood(address: str) -> str:
     """What is counted as one: an address, and of IPv6 the network of a site, of which one client has all."""
     found = _parsed(address)

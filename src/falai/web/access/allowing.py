@@ -6,10 +6,11 @@ A token that is for one session opens only routes with a `session_id` in their p
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final
+from functools import cache
+from typing import Any, Final
 
-from fastapi import Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
@@ -21,22 +22,29 @@ from falai.web.problems import ProblemError
 
 __all__ = ["allowed", "caller_of_socket"]
 
-_BEARER: Final = HTTPBearer(
-    scheme_name="token",
+_SCHEME: Final = HTTPBearer(
     bearerFormat="falai_<id>_<secret>",
     description="A token that `falai token create` made. Its scopes say what it opens, and its tenant whose sessions.",
-    auto_error=False,
 )
-_Shown = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]  # for the OpenAPI document
 
 
+class _Allowed(SecurityBase):
+    """A dependency that stands in the OpenAPI document as a scheme; one, since each costs every request its time."""
+
+    model = _SCHEME
+    scheme_name = "token"
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope: Scope = scope
+
+    async def __call__(self, connection: HTTPConnection) -> Caller:
+        return _checked(connection, self._scope)
+
+
+@cache
 def allowed(scope: Scope) -> Callable[..., Awaitable[Caller]]:
     """A dependency that gives the caller. Raises `ProblemError`: 401 without a token that is valid, 403 without the scope."""
-
-    async def caller(connection: HTTPConnection, shown: _Shown) -> Caller:  # noqa: ARG001  # read by OpenAPI
-        return _checked(connection, scope)
-
-    return caller
+    return _Allowed(scope)
 
 
 async def caller_of_socket(websocket: WebSocket, scope: Scope = "chat") -> Caller | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ class Place(NamedTuple):
     port: int
 
 
+@lru_cache(maxsize=256)  # a server has few names, and an address in it takes its time
 def place_of_host(text: str, scheme: str) -> Place | None:
     """Where a request went that had this `Host`; `None` when it is none."""
     found = _AUTHORITY.fullmatch(text)
