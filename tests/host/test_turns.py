@@ -396,7 +396,7 @@ async def test_a_burst_is_one_turn(home: Home) -> None:
 
 async def test_those_who_ask_for_parts_of_a_burst_have_the_same_answer(home: Home) -> None:
     """`ask` waits for the turn of its message, also where that is part of a burst."""
-    async with hosted(echo(), home, settings=Settings(burst="0.05s")) as host:
+    async with hosted(echo(), home, settings=Settings(burst="0.5s")) as host:
         answers = await asyncio.gather(*(host.ask("s1", Message(f"{n}", id=f"m{n}")) for n in range(3)))
     assert answers[0] == answers[1] == answers[2]
     assert sorted(answers[0][0].text.removeprefix("re: ").split("\n")) == ["0", "1", "2"]

@@ -251,7 +251,7 @@ async def test_an_input_that_fails_for_good(home: Home) -> None:
 
 async def test_messages_of_a_burst_have_one_turn(home: Home) -> None:
     """It is told with the keys of all of them."""
-    async with hosted(echo(), home, settings=Settings(burst="0.2s")) as host, host.watch("s1") as seen:
+    async with hosted(echo(), home, settings=Settings(burst="0.5s")) as host, host.watch("s1") as seen:
         for id in ("m1", "m2"):
             await host.receive("s1", Message(id, id=id))
         (*_, turned) = await upto(seen, is_turned)

@@ -59,7 +59,7 @@ async def test_a_burst_that_another_process_plays(url: str, busy: Host[None]) ->
     two = Flow("two", on=[OnAnyMessage(repeat="always")], steps=[Say("a", "one"), Say("b", "two")])
     async with (
         busy.watch("s1") as seen,
-        Host(echo(flows=[two]), url, channel=Wire(), settings=Settings(burst="0.3s")) as other,
+        Host(echo(flows=[two]), url, channel=Wire(), settings=Settings(burst="0.5s")) as other,
     ):
         for id in ("m1", "m2"):
             await other.receive("s1", Message(id, id=id))
