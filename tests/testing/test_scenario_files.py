@@ -104,7 +104,14 @@ def test_a_name_that_stands_twice_is_told_beside_what_else_is_wrong(tmp_path: Pa
         ),
         ({"agent": AGENT | {"actions": {"a": {"results": []}}}}, 'case "area/it": agent.actions.a.results: a list is'),
         ({"agent": AGENT | {"actions": {"a": {}}}}, 'case "area/it": agent.actions.a.results: it is missing'),
-        ({"agent": AGENT | {"conditions": {"a": {}}}}, 'case "area/it": agent.conditions.a.path: it is missing'),
+        (
+            {"agent": AGENT | {"conditions": {"a": {}}}},
+            'case "area/it": agent.conditions.a: exactly one of path and results is expected',
+        ),
+        (
+            {"agent": AGENT | {"conditions": {"a": {"results": []}}}},
+            'case "area/it": agent.conditions.a.results: a list is given, a list with an entry is expected',
+        ),
         ({"agent": AGENT | {"tools": {"a": {"results": [{}], "readonly": True}}}}, "did you mean readOnly?"),
         ({"agent": AGENT | {"businessHours": {"open": "09:00"}}}, "agent.businessHours.close: it is missing"),
         ({"buildError": {"type": "ValueError"}, "turns": [{"input": {"message": "x"}}]}, "turns: a case with"),

@@ -184,7 +184,7 @@ async def test_same_as(tmp_path: Path) -> None:
 
 async def test_actions_and_tools(tmp_path: Path) -> None:
     """Results are used in order, the last repeats; `set` is written first; what they saw is recorded."""
-    agent = {
+    agent: dict[str, Any] = {
         "name": "Ana",
         "fields": {"name": {"type": "string"}},
         "actions": {
@@ -284,7 +284,7 @@ def test_an_agent_that_is_refused_makes_the_file_wrong(tmp_path: Path) -> None:
 async def test_options_hours_and_zone(tmp_path: Path) -> None:
     """`options` are the agent's own by wire name; business hours are in their zone, else in the agent's."""
     hours = {"open": "09:00", "close": "18:00"}
-    agent = {
+    agent: dict[str, Any] = {
         "name": "Ana", "clock": "2026-09-21T02:00:00.000Z", "timezone": "America/Sao_Paulo", "businessHours": hours,
         "options": {"maxToolLoops": 0}, "tools": {"look": {"results": [{}]}}, "idle": {"prompt": "Talk."},
         "flows": [{"id": "f", "steps": [{"id": "w", "wait": "1h", "businessHours": True}]}],
@@ -295,3 +295,28 @@ async def test_options_hours_and_zone(tmp_path: Path) -> None:
     assert await _played(tmp_path, start | due, talk, agent=agent) == []
     utc = {"expect": {"schedule": [{"at": "2026-09-21T09:00:00.000Z"}]}}
     assert await _played(tmp_path, start | utc, agent=agent | {"businessHours": hours | {"tz": "UTC"}}) == []
+
+
+async def test_a_condition_may_have_its_answers_in_order(tmp_path: Path) -> None:
+    """Whatever it is asked about, `results` says what it answers; the last one repeats."""
+    agent: dict[str, Any] = {
+        "name": "Ana",
+        "conditions": {"open": {"results": [True, False]}},
+        "flows": [
+            {
+                "id": "f",
+                "steps": [
+                    {"id": "i", "if": {"open": "today"}, "then": "a", "else": "b"},
+                    {"id": "a", "say": "Come in.", "then": "end"},
+                    {"id": "b", "say": "Come back."},
+                ],
+            }
+        ],
+    }
+    turns = [
+        {"input": {"start": {"flow": "f", "key": key}}, "session": "none", "expect": {"messages": [{"text": text}]}}
+        for key, text in (("1", "Come in."), ("2", "Come back."), ("3", "Come back."))
+    ]
+    file = tmp_path / "case.json"
+    file.write_text(json.dumps({"cases": [{"name": "a/b", "agent": agent, "turns": turns}]}))
+    assert [one for case in load_files([file]) for one in await run_case(case)] == []

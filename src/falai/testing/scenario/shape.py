@@ -134,6 +134,12 @@ def _reply(value: Any, path: str, tell: Tell) -> None:
             tell(path, "exactly one of reply, text and error is expected, or tools, alone or beside reply or text")
 
 
+def _condition(value: Any, path: str, tell: Tell) -> None:
+    _CONDITION(value, path, tell)
+    if is_object(value) and ("path" in value) == ("results" in value):
+        tell(path, "exactly one of path and results is expected")
+
+
 def _requests(value: Any, path: str, tell: Tell) -> None:
     (listed(_REQUEST) if is_list(value) else expectation)(value, path, tell)
 
@@ -141,7 +147,7 @@ def _requests(value: Any, path: str, tell: Tell) -> None:
 _CALL = one_of("understand", "speak", "summary")
 
 _ACTION = shaped({"results": listed(anything, some=True)}, {"parameters": anything, "moves": anything})
-_CONDITION = shaped({"path": text})
+_CONDITION = shaped({}, {"path": text, "results": listed(boolean, some=True)})
 _TOOL = shaped(
     {"results": listed(anything, some=True)},
     {**dict.fromkeys(("description", "parameters", "moves"), anything), "readOnly": boolean, "destructive": boolean},
@@ -156,7 +162,7 @@ _AGENT = shaped(
         "timezone": anything,
         "fields": mapped(object_of),
         "actions": mapped(_ACTION),
-        "conditions": mapped(_CONDITION),
+        "conditions": mapped(_condition),
         "tools": mapped(_TOOL),
         "businessHours": _HOURS,
         "options": mapped(anything),
