@@ -19,6 +19,7 @@ from falai import (
     Do,
     Field,
     Flow,
+    If,
     OnAnyMessage,
     Prompt,
     ProviderError,
@@ -183,6 +184,40 @@ async def test_tools_failures_and_functions_are_in_the_file(tmp_path: Path) -> N
         assert [line["detail"] for line in state["turns"][0]["outcomes"] if line["kind"] == "do"][2] == "too heavy"
         assert any((line["code"] or "").startswith("provider-") for line in state["turns"][1]["outcomes"])
         file = await _saved(page, tmp_path)
+    await _passes(file)
+
+
+def is_first_try(view: View[Any]) -> bool:
+    return view.run.visits["try"] < 2
+
+
+def is_one_of(view: View[Any], names: Any) -> bool:
+    return "a" in names
+
+
+async def test_a_condition_that_changes_its_mind_within_a_turn(tmp_path: Path) -> None:
+    """What it said is in the file in order, since no context of a turn could say both."""
+    steps = [
+        Do("try", weigh, {"much": 2}),
+        If("more", is_first_try, then="try", else_="one"),
+        If("one", {"oneOf": ["a", "b"]}),
+        Say("bye", "Bye.", then="end"),
+        Say("again", "Never."),
+    ]
+    desk = Agent[Any](
+        name="Ana",
+        model="lexical",
+        fields={"weight": Field(int, ask="Ask.")},
+        actions=[weigh],
+        conditions={"oneOf": is_one_of},
+        flows=[Flow("f", steps=steps)],
+    )
+    async with playground(desk, context=None) as page:
+        state = await page.post("start", {"branch": "b1", "flow": "f"})
+        assert [line["step"] for line in state["turns"][0]["outcomes"]] == ["try", "more", "try", "more", "one", "bye"]
+        file = await _saved(page, tmp_path)
+    conditions = json.loads(file.read_text())["cases"][0]["agent"]["conditions"]
+    assert conditions == {"oneOf": {"results": [True]}, "is_first_try": {"results": [True, False]}}
     await _passes(file)
 
 

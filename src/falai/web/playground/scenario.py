@@ -18,8 +18,9 @@ from falai.turn.result import TurnResult
 from falai.web.playground.branch import Branch
 from falai.web.playground.scenario_agent import agent_spec
 from falai.web.playground.scenario_answers import answers
+from falai.web.playground.scenario_conditions import verdicts
 from falai.web.playground.scenario_expect import expected
-from falai.web.playground.scenario_reasons import reasons_against, verdicts
+from falai.web.playground.scenario_reasons import reasons_against
 from falai.web.playground.turns import Happened
 from falai.web.problems import Found, ProblemError
 
@@ -63,7 +64,7 @@ def _turn(branch: Branch, one: Happened, turns: Sequence[Happened]) -> dict[str,
     assert one.result is not None
     plan = one.agent.plan
     given: dict[str, Any] = {"input": _input(one, turns)}
-    if (context := verdicts(branch.context, one)) or plan.conditions:
+    if (context := verdicts(branch.context, one, turns)) or plan.conditions:
         given["context"] = context
     if (history := _history(branch, one)) and plan.compaction is not None:
         given["history"] = history

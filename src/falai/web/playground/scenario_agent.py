@@ -12,6 +12,7 @@ from falai.flow.moves import Aim
 from falai.flow.plan import ActionPlan, AgentPlan, FieldPlan, IdlePlan, ParamPlan, ToolPlan
 from falai.flow.spec import to_spec
 from falai.flow.wire import to_wire
+from falai.web.playground.scenario_conditions import conditions_spec
 from falai.web.playground.turns import Happened
 
 __all__ = ["agent_spec"]
@@ -30,7 +31,7 @@ def agent_spec(turns: Sequence[Happened]) -> dict[str, Any]:
         "fields": {field.slug: _field(field) for field in plan.fields.values()},
         "actions": {name: _action(action, _results(turns, name, "actions")) for name, action in plan.actions.items()},
         "events": {event.name: _given({"direction": event.direction}) for event in plan.events.values()},
-        "conditions": {name: {"path": f"context.{name}"} for name in plan.conditions},
+        "conditions": conditions_spec(turns),
         "tools": {tool.id: _tool(tool, _results(turns, tool.id, "tools")) for tool in plan.tools},
         "instructions": [to_wire(instruction) for instruction in plan.instructions],
         "businessHours": _hours(plan),
