@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from falai.web.app import create_app, mount
+    from falai.web.page import PageChannel
     from falai.web.settings import WebSettings
 
-__all__ = ["WebSettings", "create_app", "mount"]
+__all__ = ["PageChannel", "WebSettings", "create_app", "mount"]
 
-_HOMES = {"WebSettings": "falai.web.settings", "create_app": "falai.web.app", "mount": "falai.web.app"}
+_HOMES = {
+    "PageChannel": "falai.web.page",
+    "WebSettings": "falai.web.settings",
+    "create_app": "falai.web.app",
+    "mount": "falai.web.app",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from falai import Agent, Flow, If, OnAnyMessage, Say, View
 from falai.host import Settings
 from falai.testing import Clock
+from falai.web import PageChannel
 from host.stage import Echo, Wire
 from web.api.stage import Site, desk, site
 
@@ -268,3 +269,18 @@ async def test_a_session_id_as_it_is_written(home: Site) -> None:
         answer = await home.client.post(f"/v1/sessions/{quoted}/messages", json={"text": "Hi", "id": "m1"})
         assert answer.status_code == 200
         assert await home.host.look(name) is not None
+
+
+async def test_a_page_beside_other_channels(tmp_path: Path) -> None:
+    """A session of a page has a channel that sends nothing: what is said there is told to whoever follows it."""
+    wire = Wire()
+    async with site(tmp_path, channel={"wire": wire, "page": PageChannel()}) as home:
+        body = {"text": "Hi", "id": "m1", "channel": "page"}
+        await home.client.post("/v1/sessions/s1/messages", json=body)
+        again = await home.say("Hello", id="m2")
+        assert [one["text"] for one in again.json()["messages"]] == ["re: Hello"]
+        await home.host.drained()
+        look = await home.host.look("s1")
+    assert look is not None
+    assert [row.state for row in look.outbox] == ["sent", "sent"]
+    assert wire.sent == []

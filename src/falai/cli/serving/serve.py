@@ -10,11 +10,13 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from socket import socket
 from typing import Any, Final
 
+from falai.channel import Channel
 from falai.cli.loading import Loaded
 from falai.cli.models import close_model
 from falai.cli.running.logs import logging_to_stderr
@@ -29,6 +31,7 @@ from falai.log import line
 from falai.session.dates import system_now, to_ms
 from falai.web.access import SCOPES, Keys
 from falai.web.access.tokens import NewToken, new_token
+from falai.web.page import PageChannel
 from falai.web.settings import ServeSettings
 
 __all__ = ["ServeOptions", "checked", "run_serve"]
@@ -71,7 +74,7 @@ async def _serve(config: Config, loaded: Loaded, stdout: int) -> int:
     host = Host(
         loaded.agent,
         config.store,
-        channel=config.channels,
+        channel=_channels(config),
         context=loaded.host_context,
         settings=config.settings,
         tenant=config.tenant,
@@ -85,6 +88,11 @@ async def _serve(config: Config, loaded: Loaded, stdout: int) -> int:
     finally:
         await close_model(loaded.agent.model)
     return 0
+
+
+def _channels(config: Config) -> Mapping[str, Channel]:
+    """Those of the configuration; beside them, one for sessions that live on a page."""
+    return {"page": PageChannel(), **config.channels} if config.channels else {}
 
 
 async def _behind_http(config: Config, host: Host[Any], at: socket, stop: Stop, stdout: int) -> None:
