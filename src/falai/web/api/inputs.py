@@ -14,6 +14,7 @@ from falai.host import Host
 from falai.host.ledger.port import Place
 from falai.session.inputs import Event, Start
 from falai.session.jsontext import quoted
+from falai.web.access import Caller
 from falai.web.api.contract import (
     TAKING,
     HostOf,
@@ -63,7 +64,7 @@ async def report_event(session_id: SessionId, body: EventIn, caller: OperateCall
     """Report an event. Flows that wait for it go on, flows that it triggers start."""
     _known(body.name, host.agent.plan.events, "name", "event")
     event = Event(body.name, body.key, body.payload)
-    return await _take(host, place_of(host, caller, session_id), event, body)
+    return await _take(host, place_of(host, caller, session_id), event, body, caller)
 
 
 @router.post(
@@ -73,12 +74,12 @@ async def start_flow(session_id: SessionId, body: StartIn, caller: OperateCaller
     """Start a flow."""
     _known(body.flow, host.agent.plan.flows, "flow", "flow")
     start = Start(body.flow, body.key, body.input)
-    return await _take(host, place_of(host, caller, session_id), start, body)
+    return await _take(host, place_of(host, caller, session_id), start, body, caller)
 
 
-async def _take(host: Host[Any], place: Place, input: Event | Start, body: Whom) -> Response:
+async def _take(host: Host[Any], place: Place, input: Event | Start, body: Whom, caller: Caller) -> Response:
     try:
-        received = await host.receive(place.session, input, tenant=place.tenant, **body.whose())
+        received = await host.receive(place.session, input, tenant=place.tenant, **body.whose(caller))
     except ValueError as error:
         raise refused(error) from error
     return answered({"key": received.key, "new": received.new}, 202)

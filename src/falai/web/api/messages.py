@@ -15,6 +15,8 @@ from falai.host import Host, Received
 from falai.host.ledger.answering import answer_to
 from falai.host.ledger.port import Place
 from falai.session.inputs import Message
+from falai.web.access import Caller
+from falai.web.access.refusing import problem
 from falai.web.api.contract import (
     TAKING,
     ChatCaller,
@@ -73,9 +75,14 @@ class Whom(Body):
     channel: Annotated[str | None, Field(max_length=120, description="The channel that answers go out by.")] = None
     address: Annotated[str | None, Field(max_length=120, description="Where they go.")] = None
 
-    def whose(self) -> Told:
-        """For the host."""
-        return {"customer": self.customer, "channel": self.channel, "address": self.address}
+    def whose(self, caller: Caller) -> Told:
+        """For the host. Raises `ProblemError` for a token of one session, as a customer's browser has it: it may say
+        neither who the customer is, which would open what that one's other sessions hold, nor where answers go.
+        """
+        told: Told = {"customer": self.customer, "channel": self.channel, "address": self.address}
+        if caller.session is not None and any(value is not None for value in told.values()):
+            raise problem("forbidden", "The token of one session may not say customer, channel or address.")
+        return told
 
 
 class MessageIn(Whom):
@@ -133,8 +140,8 @@ async def send_message(
     """
     place = place_of(host, caller, session_id)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await _streamed(host, place, body, heartbeat_s=request.app.state.heartbeat_s, wait=wait)
-    received = await receive(host, place, body)
+        return await _streamed(host, place, body, caller, heartbeat_s=request.app.state.heartbeat_s, wait=wait)
+    received = await receive(host, place, body, caller)
     if wait == 0 and received.new:
         return _later(received)
     with suppress(TimeoutError):
@@ -151,21 +158,23 @@ def _later(received: Received) -> Response:
     return answered({"key": received.key, "new": received.new}, 202)
 
 
-async def receive(host: Host[Any], place: Place, body: MessageIn) -> Received:
-    """Takes it in. Raises `ProblemError` for what the host says is no message, and what `receive` raises."""
+async def receive(host: Host[Any], place: Place, body: MessageIn, caller: Caller) -> Received:
+    """Takes it in. Raises `ProblemError` for what the host or the token refuses, and what `Host.receive` raises."""
     message = Message(body.text, id=body.id, at=body.at)
     try:
         return await host.receive(
-            place.session, message, attachments=body.attached(), tenant=place.tenant, **body.whose()
+            place.session, message, attachments=body.attached(), tenant=place.tenant, **body.whose(caller)
         )
     except ValueError as error:
         raise refused(error) from error
 
 
-async def _streamed(host: Host[Any], place: Place, body: MessageIn, *, heartbeat_s: float, wait: float) -> Response:
+async def _streamed(
+    host: Host[Any], place: Place, body: MessageIn, caller: Caller, *, heartbeat_s: float, wait: float
+) -> Response:
     """It is watched from before it is taken in, so that no word is missed."""
     async with AsyncExitStack() as stack:
         seen = await stack.enter_async_context(host.watch(place.session, tenant=place.tenant))
-        received = await receive(host, place, body)
+        received = await receive(host, place, body, caller)
         frames = safely(reply(host, place, body.id, received, seen))
         return EventStream(frames, held=stack.pop_all(), heartbeat_s=heartbeat_s, within_s=wait)

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from falai.host import Host
 from falai.host.ledger.port import Place
 from falai.session.jsontext import json_text
-from falai.web.access import caller_of_socket
+from falai.web.access import Caller, caller_of_socket
 from falai.web.api.contract import place_of
 from falai.web.api.following import problem, safely, session
 from falai.web.api.messages import MessageIn, receive
@@ -53,16 +53,17 @@ async def chat(websocket: WebSocket, session_id: str, after: Cursor = "") -> Non
         cursor = await begin(host, place, after)
         offered = websocket.scope.get("subprotocols", ())
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None)
-        await _Chat(websocket, host, place).talk(safely(session(host, place, cursor, seen)))
+        await _Chat(websocket, host, place, caller).talk(safely(session(host, place, cursor, seen)))
 
 
 class _Chat:
     """One connection; frames of both directions go out one after the other."""
 
-    def __init__(self, websocket: WebSocket, host: Host[Any], place: Place) -> None:
+    def __init__(self, websocket: WebSocket, host: Host[Any], place: Place, caller: Caller) -> None:
         self._websocket = websocket
         self._host = host
         self._place = place
+        self._caller = caller
         self._sending = asyncio.Lock()
 
     async def talk(self, frames: AsyncGenerator[Frame, None]) -> None:
@@ -97,7 +98,7 @@ class _Chat:
         """What becomes of a frame: `accepted`, or the problem."""
         try:
             frame = FrameIn.model_validate_json(text)
-            received = await receive(self._host, self._place, frame)
+            received = await receive(self._host, self._place, frame, self._caller)
         except ValidationError as error:
             return problem(problem_of_mistakes(RequestValidationError(error.errors())))
         except Exception as error:  # noqa: BLE001  # one frame that fails is told of, and ends no conversation
@@ -105,6 +106,6 @@ class _Chat:
         return Frame("accepted", {"id": frame.id, "key": received.key, "new": received.new})
 
     async def _send(self, frame: Frame) -> None:
-        content = {"type": frame.event, **frame.data, **({"cursor": frame.id} if frame.id else {})}
+        content = {**frame.data, "type": frame.event, **({"cursor": frame.id} if frame.id else {})}
         async with self._sending:
             await self._websocket.send_text(json_text(content).encode("utf-8", "backslashreplace").decode())
