@@ -99,6 +99,15 @@ def test_what_is_a_rate(text: object, right: bool) -> None:
     assert is_rate(text) is right
 
 
+async def test_thousands_of_addresses_fill_no_memory() -> None:
+    """Each may come, and no more of them are remembered than there is room for; the last ones are counted."""
+    buckets = Buckets("1 in 1h")
+    for number in range(50_000):
+        assert buckets.take(f"10.{number // 65536}.{number // 256 % 256}.{number % 256}", 0.0) is None
+    assert len(buckets) == 10_000
+    assert buckets.take("10.0.195.79", 0.0) is not None
+
+
 # --- who is counted ------------------------------------------------------------------------------
 
 

@@ -88,5 +88,5 @@ def _opened(address: str) -> TemporaryDirectory[str]:
     page = Path(folder.name) / "open.html"
     page.touch(mode=0o600)
     page.write_text(_PAGE.format(address), encoding="utf-8")
-    webbrowser.open(page.as_uri())
+    asyncio.get_running_loop().run_in_executor(None, webbrowser.open, page.as_uri())  # it may wait for the page
     return folder
