@@ -12,7 +12,7 @@ from falai.web.playground.models import ModelId, Reply
 from falai.web.problems import Found, ProblemError
 
 __all__ = [
-    "ClockBody", "EventBody", "GateBody", "MessageBody", "ModelBody", "NewBody", "PersonBody", "SpecBody", "StartBody",
+    "ClockBody", "EventBody", "GateBody", "InBranch", "MessageBody", "ModelBody", "NewBody", "PersonBody", "SpecBody", "StartBody",
     "TakeBackBody", "read_body",
 ]  # fmt: skip
 
@@ -25,52 +25,56 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of a request."""
 
 
-class MessageBody(_Body, frozen=True):
-    """The customer writes."""
+class InBranch(_Body, frozen=True):
+    """Something in a conversation."""
 
     branch: str
+
+
+class MessageBody(InBranch, frozen=True):
+    """The customer writes."""
+
     text: str
     id: str | None = None
 
 
-class EventBody(_Body, frozen=True):
+class EventBody(InBranch, frozen=True):
     """Something happened."""
 
-    branch: str
     name: str
     payload: Any = None
 
 
-class StartBody(_Body, frozen=True):
+class StartBody(InBranch, frozen=True):
     """A flow is started."""
 
-    branch: str
     flow: str
     input: Any = None
 
 
-class PersonBody(_Body, frozen=True):
+class PersonBody(InBranch, frozen=True):
     """A person of the team writes."""
 
-    branch: str
     text: str
     by: str | None = None
 
 
-class GateBody(_Body, frozen=True):
+class GateBody(InBranch, frozen=True):
     """The assistant is silenced, or may speak again."""
 
-    branch: str
     closed: bool
     reason: str | None = None
 
 
-class ClockBody(_Body, frozen=True):
+class ClockBody(InBranch, frozen=True):
     """The clock moves, by `ms` or to the next timer."""
 
-    branch: str
     ms: _Ms | None = None
     next: Literal[True] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ms is None) == (self.next is None):
+            raise ValueError('write either "ms", how far, or "next": true')
 
 
 class ReplyBody(_Body, frozen=True):
@@ -92,10 +96,9 @@ class ModelBody(_Body, frozen=True):
     branch: str | None = None
 
 
-class TakeBackBody(_Body, frozen=True):
+class TakeBackBody(InBranch, frozen=True):
     """Back to behind a turn, in a new conversation; 0 is the beginning."""
 
-    branch: str
     turn: _Turn
 
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from falai.agent import Agent
 from falai.host.ledger.port import Gate
@@ -25,6 +25,7 @@ from falai.web.playground.turns import SESSION, Happened, Kind, Standing
 
 __all__ = ["Branch", "Deployed"]
 
+T = TypeVar("T")
 _ENDLESS: Final = "So many timers went off in a row that there may be no end of them; the clock stands at the last."
 
 
@@ -136,7 +137,7 @@ class Branch:
 
     # --- how it is played -------------------------------------------------------------------------
 
-    async def locked(self, act: Callable[[], Any]) -> Any:
+    async def locked(self, act: Callable[[], T]) -> T:
         """What `act` gives, while nothing is played."""
         async with self._one_at_a_time:
             return act()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +18,7 @@ from falai.web.playground.bodies import (
     ClockBody,
     EventBody,
     GateBody,
+    InBranch,
     MessageBody,
     ModelBody,
     NewBody,
@@ -37,6 +38,8 @@ __all__ = [
     "apply_spec", "clock", "event", "gate", "message", "model", "new", "person", "start", "take_back",
 ]  # fmt: skip
 
+T = TypeVar("T", bound=InBranch)
+Answering = Callable[[Request], Awaitable[Response]]
 _HEARTBEAT_S: Final = 15.0
 _HELD: Final = "a person has taken over"
 
@@ -52,41 +55,22 @@ async def message(request: Request) -> Response:
     return EventStream(_until_none(frames), held=AsyncExitStack(), heartbeat_s=_HEARTBEAT_S)
 
 
-async def event(request: Request) -> Response:
-    """Something happened."""
-    body = await read_body(request, EventBody)
-    branch = branch_of(sandbox_of(request), body.branch)
-    return await _answered(request, branch, branch.report(body.name, body.payload))
+def _does(kind: type[T], act: Callable[[Branch, T], Coroutine[Any, Any, None]]) -> Answering:
+    """An address that does this in a branch."""
+
+    async def answer(request: Request) -> Response:
+        body = await read_body(request, kind)
+        branch = branch_of(sandbox_of(request), body.branch)
+        return await _answered(request, branch, act(branch, body))
+
+    return answer
 
 
-async def start(request: Request) -> Response:
-    """A flow is started."""
-    body = await read_body(request, StartBody)
-    branch = branch_of(sandbox_of(request), body.branch)
-    return await _answered(request, branch, branch.start(body.flow, body.input))
-
-
-async def person(request: Request) -> Response:
-    """A person of the team writes."""
-    body = await read_body(request, PersonBody)
-    branch = branch_of(sandbox_of(request), body.branch)
-    return await _answered(request, branch, branch.person(body.text, body.by))
-
-
-async def gate(request: Request) -> Response:
-    """The assistant is silenced, or may speak again."""
-    body = await read_body(request, GateBody)
-    branch = branch_of(sandbox_of(request), body.branch)
-    return await _answered(request, branch, branch.gate(closed=body.closed, reason=body.reason or _HELD))
-
-
-async def clock(request: Request) -> Response:
-    """The clock moves."""
-    body = await read_body(request, ClockBody)
-    if (body.ms is None) == (body.next is None):
-        raise ProblemError(422, "invalid", 'Write either "ms", how far, or "next": true.')
-    branch = branch_of(sandbox_of(request), body.branch)
-    return await _answered(request, branch, branch.move_clock(body.ms))
+event = _does(EventBody, lambda branch, body: branch.report(body.name, body.payload))
+start = _does(StartBody, lambda branch, body: branch.start(body.flow, body.input))
+person = _does(PersonBody, lambda branch, body: branch.person(body.text, body.by))
+gate = _does(GateBody, lambda branch, body: branch.gate(closed=body.closed, reason=body.reason or _HELD))
+clock = _does(ClockBody, lambda branch, body: branch.move_clock(body.ms))
 
 
 async def model(request: Request) -> Response:

@@ -13,6 +13,7 @@ from falai.web.playground.clock import BranchClock
 from falai.web.playground.keeping import put_back
 from falai.web.playground.models import Models
 from falai.web.playground.staging import as_data, with_flows
+from falai.web.playground.turns import Happened, Standing
 
 __all__ = ["Sandbox"]
 
@@ -45,36 +46,18 @@ class Sandbox:
     def fresh(self) -> Branch:
         """A new conversation. Raises `ValueError` when there are too many."""
         id, folder = self._place()
-        return self._opened(
-            Branch(
-                id=id,
-                folder=folder,
-                deployed=self.deployed,
-                context=self._context_in(folder),
-                clock=BranchClock(self._clock),
-            )
-        )
+        return self._opened(id, folder, BranchClock(self._clock))
 
     async def take_back(self, branch: Branch, turn: int) -> Branch:
         """A conversation that stands as that one did behind this turn, 0 for its beginning; that one stays as it is.
 
         Raises `ValueError` for a turn that it does not have, and when there are too many branches.
         """
-        happened, standing, begun = await branch.locked(lambda: _until(branch, turn))
+        happened, standing = await branch.locked(lambda: _until(branch, turn))
         id, folder = self._place()
         put_back(standing.kept, folder)
-        return self._opened(
-            Branch(
-                id=id,
-                folder=folder,
-                deployed=self.deployed,
-                context=self._context_in(folder),
-                clock=BranchClock(self._clock, standing.now_ms),
-                origin=(branch.id, turn),
-                happened=happened,
-                begun=begun,
-            )
-        )
+        clock = BranchClock(self._clock, standing.now_ms)
+        return self._opened(id, folder, clock, origin=(branch.id, turn), happened=happened, begun=branch.begun)
 
     def deploy(self, flows: Sequence[Mapping[str, Any]]) -> None:
         """Puts these flows, in wire form and checked, in the place of the agent's; conversations go on with them."""
@@ -84,8 +67,10 @@ class Sandbox:
         """Lets go of what was opened for it."""
         await self.models.aclose()
 
-    def _opened(self, branch: Branch) -> Branch:
-        self.branches[branch.id] = branch
+    def _opened(self, id: str, folder: Path, clock: BranchClock, **more: Any) -> Branch:
+        context = None if self._context is None else self._context(folder)
+        branch = Branch(id=id, folder=folder, deployed=self.deployed, context=context, clock=clock, **more)
+        self.branches[id] = branch
         return branch
 
     def _place(self) -> tuple[str, Path]:
@@ -96,11 +81,8 @@ class Sandbox:
         folder.mkdir()
         return f"b{number}", folder
 
-    def _context_in(self, folder: Path) -> Any:
-        return None if self._context is None else self._context(folder)
 
-
-def _until(branch: Branch, turn: int) -> tuple[Any, Any, Any]:
+def _until(branch: Branch, turn: int) -> tuple[list[Happened], Standing]:
     if not 0 <= turn <= len(branch.happened):
         raise ValueError(f"This conversation has {len(branch.happened)} turns; there is no turn {turn}.")
-    return branch.happened[:turn], branch.after(turn), branch.begun
+    return branch.happened[:turn], branch.after(turn)
