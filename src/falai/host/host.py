@@ -367,7 +367,7 @@ class Host(Generic[C]):
         await self._running.drained()
 
     async def checkpoint(self, name: str) -> None:
-        """Called between any two steps: a seam for tests of faults, which override it. It does nothing.
+        """Called between any two steps: a seam for tests of faults, and for the playground, which override it. It does nothing.
 
         `received`, `taken` (a job was read), `performed` (a call or an action of a turn), `noted` (the
         journal), `played` (before the commit), `committed`, `sending`, `sent` (before the ledger knows).
