@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from falai.channel.port import Channel, Outgoing, Sent
+from typing import Any, Final
 
-__all__ = ["PageChannel"]
+from falai.channel.port import Channel, Outgoing, Sent
+from falai.host import Host
+
+__all__ = ["PAGE", "PageChannel", "is_page"]
+
+PAGE: Final = "page"
 
 
 class PageChannel(Channel):
     """For pages beside other channels: a host that has those sends a message by the channel of its session.
 
-    Messages from a page name it: `{"text": "…", "id": "…", "channel": "page"}`. What is said is taken as sent
-    when its pause is over, and `GET …/stream` and the WebSocket tell it then.
+    Give it to the host under the name `page`. What a token of one session writes, as a customer's browser has it,
+    is that channel's; whoever else writes for a page names it: `{"text": "…", "id": "…", "channel": "page"}`.
+    What is said is taken as sent when its pause is over, and the stream and the WebSocket of the session tell it.
     """
 
-    def __init__(self, name: str = "page") -> None:
-        self.name = name
+    name = PAGE
 
     async def send(self, out: Outgoing) -> Sent:  # noqa: ARG002  # whoever follows the session has it
         return Sent()
+
+
+def is_page(host: Host[Any]) -> bool:
+    """Whether the host has the channel of pages."""
+    try:
+        return isinstance(host.way(PAGE), PageChannel)
+    except KeyError:
+        return False

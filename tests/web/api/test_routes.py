@@ -272,15 +272,16 @@ async def test_a_session_id_as_it_is_written(home: Site) -> None:
 
 
 async def test_a_page_beside_other_channels(tmp_path: Path) -> None:
-    """A session of a page has a channel that sends nothing: what is said there is told to whoever follows it."""
+    """A session of a page has a channel that sends nothing; a browser's token need not name it."""
     wire = Wire()
     async with site(tmp_path, channel={"wire": wire, "page": PageChannel()}) as home:
-        body = {"text": "Hi", "id": "m1", "channel": "page"}
-        await home.client.post("/v1/sessions/s1/messages", json=body)
-        again = await home.say("Hello", id="m2")
-        assert [one["text"] for one in again.json()["messages"]] == ["re: Hello"]
-        await home.host.drained()
-        look = await home.host.look("s1")
-    assert look is not None
-    assert [row.state for row in look.outbox] == ["sent", "sent"]
+        await home.client.post("/v1/sessions/s1/messages", json={"text": "Hi", "id": "m1", "channel": "page"})
+        bound = await home.allow("chat", session="s2")
+        for session, headers in (("s1", {}), ("s2", bound)):
+            answer = await home.say("Hello", session, headers=headers)
+            assert [one["text"] for one in answer.json()["messages"]] == ["re: Hello"]
+            await home.host.drained()
+            look = await home.host.look(session)
+            assert look is not None
+            assert {row.state for row in look.outbox} == {"sent"}
     assert wire.sent == []

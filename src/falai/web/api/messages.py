@@ -33,6 +33,7 @@ from falai.web.api.following import reply, safely, set_aside
 from falai.web.api.said import Said, said
 from falai.web.api.sse import EVENT_STREAM, EventStream, described
 from falai.web.mistakes import Body
+from falai.web.page import PAGE, is_page
 
 __all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
 
@@ -161,10 +162,11 @@ def _later(received: Received) -> Response:
 async def receive(host: Host[Any], place: Place, body: MessageIn, caller: Caller) -> Received:
     """Takes it in. Raises `ProblemError` for what the host or the token refuses, and what `Host.receive` raises."""
     message = Message(body.text, id=body.id, at=body.at)
+    whose = body.whose(caller)
+    if caller.session is not None and is_page(host):
+        whose["channel"] = PAGE
     try:
-        return await host.receive(
-            place.session, message, attachments=body.attached(), tenant=place.tenant, **body.whose(caller)
-        )
+        return await host.receive(place.session, message, attachments=body.attached(), tenant=place.tenant, **whose)
     except ValueError as error:
         raise refused(error) from error
 
