@@ -34,7 +34,7 @@ LATE = 200
 OTHERS = (
     "benchmarks.prompts", "benchmarks.adapter", "benchmarks.stores", "benchmarks.host", "benchmarks.host_timers",
     "benchmarks.host_growth", "benchmarks.host_crowd", "benchmarks.distributed", "benchmarks.distributed_timers",
-    "benchmarks.distributed_slow", "benchmarks.web_streams",
+    "benchmarks.distributed_slow", "benchmarks.web", "benchmarks.web_streams",
 )  # fmt: skip
 NOW = datetime(2026, 9, 20, 10, tzinfo=UTC)
 
