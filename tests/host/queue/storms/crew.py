@@ -22,7 +22,7 @@ _LIVES: Final = 8
 _POINTS: Final = 150
 _SKEW_MS: Final = 5_000
 _LOOK_S: Final = 0.1
-_END_S: Final = 20.0
+_END_S: Final = 40.0
 
 _START: Final = multiprocessing.get_context("forkserver")
 _START.set_forkserver_preload(["host.queue.storms.worker"])

@@ -1,16 +1,17 @@
 """A killed worker's session goes on within ten seconds: looked up in what the database saw, by its own clock.
 
 From the kill to the next commit. The time in which a living worker is at it does not count: a turn takes as
-long as it takes. Nor does the time in which a fault of another kind lasts, or in which nothing is due.
+long as it takes. Nor does the time in which a fault of another kind lasts, or in which nothing is due. On a machine
+that has too much to do the ten seconds are as much longer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-__all__ = ["SEEING", "WITHIN_MS", "Span", "goes_on"]
+__all__ = ["SEEING", "WITHIN_MS", "Evidence", "Span", "goes_on"]
 
 WITHIN_MS: Final = 10_000
 _TRIED_ALONE: Final = 3  # of so many deaths on, a job waits until others that died as often are over
@@ -56,20 +57,28 @@ class Span(NamedTuple):
     ended: int
 
 
-def goes_on(seen: Sequence[Row], died: Mapping[str, int], faults: Sequence[Span]) -> list[str]:
-    """What speaks against it. `died` has the workers that were killed, and when."""
+class Evidence(NamedTuple):
+    """Which workers were killed, and when; the faults; and how many times as long things took between two moments."""
+
+    died: Mapping[str, int]
+    faults: Sequence[Span]
+    slowness: Callable[[int, int], float]
+
+
+def goes_on(seen: Sequence[Row], evidence: Evidence) -> list[str]:
+    """What speaks against it."""
     places = defaultdict[tuple[str, str], list[Row]](list)
     for row in seen:
         places[row["what"], row["session"]].append(row)
     return [
         f"goes_on: {session} of {who}, which was killed in a {what}, {found}"
         for (what, session), rows in places.items()
-        for who, at in sorted(died.items(), key=lambda one: one[1])
-        for found in _late(rows, who, at, died, faults)
+        for who, at in sorted(evidence.died.items(), key=lambda one: one[1])
+        for found in _late(rows, who, at, evidence)
     ]
 
 
-def _late(rows: Sequence[Row], who: str, at: int, died: Mapping[str, int], faults: Sequence[Span]) -> Iterator[str]:
+def _late(rows: Sequence[Row], who: str, at: int, evidence: Evidence) -> Iterator[str]:
     before, after = [row for row in rows if row["at"] <= at], [row for row in rows if row["at"] > at]
     states = {row["key"]: row["event"] for row in before if row["key"] is not None}
     waiting = {key for key, state in states.items() if state == "new"}
@@ -80,9 +89,9 @@ def _late(rows: Sequence[Row], who: str, at: int, died: Mapping[str, int], fault
         yield "never went on"
         return
     due = (row["due"] for row in rows if row["due"] is not None and row["due"] <= moved["at"])
-    waited = _alone(after, _after(faults, max(at, *due)), moved["at"], died)
-    if waited > WITHIN_MS:
-        yield f"went on after {waited} ms"
+    waited = _alone(after, _after(evidence.faults, max(at, *due)), moved["at"], evidence.died)
+    if waited > WITHIN_MS * (slow := evidence.slowness(at, moved["at"])):
+        yield f"went on after {waited} ms, on a machine that was {slow:.1f} times slower than free"
 
 
 def _was_at_it(before: Sequence[Row], who: str) -> bool:

@@ -19,7 +19,7 @@ _NO_REAPER = """
         FOR EACH ROW WHEN (OLD.status = 'doing' AND NEW.status = 'todo') EXECUTE FUNCTION never_again()"""
 _LATE_REAPER = """
     CREATE FUNCTION later() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
-        NEW.scheduled_at = now() + INTERVAL '12 s'; RETURN NEW; END $$;
+        NEW.scheduled_at = now() + INTERVAL '40 s'; RETURN NEW; END $$;
     CREATE TRIGGER later BEFORE UPDATE OF status ON procrastinate_jobs
         FOR EACH ROW WHEN (OLD.status = 'doing' AND NEW.status = 'todo') EXECUTE FUNCTION later()"""
 _NO_TURN = "ALTER TABLE falai_inbox DISABLE TRIGGER falai_input_came"

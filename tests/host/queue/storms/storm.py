@@ -25,8 +25,9 @@ from host.faults.script import Kind, Step, draw_script
 from host.faults.verdict import judge
 from host.faults.world import World
 from host.queue.storms.crew import Crew
-from host.queue.storms.going import SEEING, goes_on
+from host.queue.storms.going import SEEING, Evidence, goes_on
 from host.queue.storms.nature import Nature, Sturdy
+from host.queue.storms.pace import Pace
 from host.queue.storms.plants import NO_END, SCRIPTS
 from host.queue.storms.worker import CALM, Role, desk_of, host_of
 from strategies import Dice
@@ -85,6 +86,7 @@ class _Storm:
         self._host: MortalHost = host_of(role, self._desk)
         self._ledger = PostgresLedger(self._url, connections=1)
         self._steps = script_of(seed)
+        self._pace = Pace()
         self._nature = Nature(server, self._crew, Dice(("nature", seed)))
 
     def close(self) -> None:
@@ -98,7 +100,7 @@ class _Storm:
             await self._surely(self._ledger.open)
             await self._surely(self._planted)
             self._crew.start()
-            tending = asyncio.create_task(self._crew.tend())
+            beside = [asyncio.create_task(self._crew.tend()), asyncio.create_task(self._pace.measure())]
             try:
                 for step in self._steps:
                     await self._done(step)
@@ -106,8 +108,9 @@ class _Storm:
             except TimeoutError:
                 return [*await self._surely(self._gone_on), f"{NO_END}: {await self._left()}"]
             finally:
-                tending.cancel()
-                await asyncio.gather(tending, return_exceptions=True)
+                for task in beside:
+                    task.cancel()
+                await asyncio.gather(*beside, return_exceptions=True)
                 await self._ledger.close()
             await self._crew.end()
         return [*self._crew.odd, *await self._surely(self._judged), *await self._surely(self._gone_on)]
@@ -194,7 +197,7 @@ class _Storm:
         with psycopg.connect(self._url) as db:
             cursor = db.cursor(row_factory=dict_row)
             seen = cursor.execute("SELECT * FROM storm_seen ORDER BY at, number").fetchall()
-        return goes_on(seen, self._crew.died, self._nature.faults)
+        return goes_on(seen, Evidence(self._crew.died, self._nature.faults, self._pace.slowness))
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
         return await psycopg.AsyncConnection.connect(self._url, autocommit=True)

@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
-from host.queue.storms.going import Span, goes_on
+from host.queue.storms.going import Evidence, Span
+from host.queue.storms.going import goes_on as judged
 
 Event = tuple[int, str, str]
 CAME: Event = (0, "new", "")
 TAKEN: Event = (1_000, "taken", "w1")
 KILLED = {"w1": 2_000}
 LATE = [CAME, TAKEN, (8_500, "left", "w2"), (13_000, "taken", "w2"), (13_100, "done", "w2")]
+
+
+def goes_on(rows: Sequence[dict[str, Any]], died: dict[str, int], faults: Sequence[Span], slow: float = 1) -> list[str]:
+    def slowness(_since: int, _until: int) -> float:
+        return slow
+
+    return judged(rows, Evidence(died, faults, slowness))
 
 
 def seen(*events: Event, due: int = 0, deaths: int = 0) -> Sequence[dict[str, Any]]:
@@ -36,7 +44,10 @@ def test_in_time() -> None:
 def test_too_late() -> None:
     """It says whose session it was, and how late it went on; or that it never did."""
     (found,) = goes_on(seen(*LATE), KILLED, [])
-    assert found == "goes_on: s1 of w1, which was killed in a turn, went on after 11000 ms"
+    assert found == (
+        "goes_on: s1 of w1, which was killed in a turn, went on after 11000 ms, on a machine that was "
+        "1.0 times slower than free"
+    )
     (found,) = goes_on(seen(CAME, TAKEN), KILLED, [])
     assert found.endswith("never went on")
 
@@ -82,3 +93,8 @@ def test_what_kills_its_workers() -> None:
     """From the third death on it may have to wait until others have been tried."""
     assert goes_on(seen(*LATE, deaths=1), KILLED, []) != []
     assert goes_on(seen(*LATE, deaths=2), KILLED, []) == []
+
+
+def test_a_machine_that_has_too_much_to_do() -> None:
+    """Everything takes longer on it."""
+    assert goes_on(seen(*LATE), KILLED, [], slow=1.2) == []
