@@ -22,6 +22,7 @@ from falai.web.playground.playing import Played, Player, Tell
 from falai.web.playground.recording import Recorder
 from falai.web.playground.staging import stage
 from falai.web.playground.turns import SESSION, Happened, Kind, Standing
+from falai.web.playground.waits import waits_of
 
 __all__ = ["Branch", "Deployed"]
 
@@ -131,8 +132,8 @@ class Branch:
 
     async def catch_up(self) -> None:
         """Plays what has come due meanwhile."""
-        look = self.standing.look
-        if look and look.wakes and look.wakes[0].due_at <= self.clock.going_ms:
+        due = (wait.at_ms for wait in waits_of(self.standing.look) if wait.at_ms is not None)
+        if next(due, self.clock.going_ms + 1) <= self.clock.going_ms:
             await self._play(_nothing_else)
 
     # --- how it is played -------------------------------------------------------------------------

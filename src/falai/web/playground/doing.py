@@ -109,7 +109,7 @@ async def apply_spec(request: Request) -> Response:
     branch = branch_of(sandbox, body.branch)
     if not is_editable(sandbox.agent):
         raise ProblemError(422, "invalid", "The flows of this agent are no plain data, so they cannot be changed here.")
-    checked = check(body.text, sandbox.agent)
+    checked = await asyncio.to_thread(check, body.text, sandbox.agent)
     if checked.problems:
         errors = [Found(one.path, one.code, f"{one.where}: {one.what}", one.fix) for one, _ in checked.problems]
         raise ProblemError(422, "invalid", "The flows have mistakes, so nothing was changed.", errors=errors)

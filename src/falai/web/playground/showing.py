@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from falai.agent import Agent
 from falai.errors import Problem
 from falai.flow.places import Finding
 from falai.flow.spots import Span
@@ -47,9 +49,7 @@ async def spec(request: Request) -> Response:
 async def check_spec(request: Request) -> Response:
     """What is wrong or odd in a text of flows, and the flows drawn as far as they can be."""
     body = await read_body(request, SpecBody)
-    checked = check(body.text, sandbox_of(request).agent)
-    problems = [_finding(finding, span) for finding, span in checked.findings]
-    return json_response({"problems": problems, "graphs": [drawn(flow) for flow in checked.plans()]})
+    return json_response(await asyncio.to_thread(_looked_at, body.text, sandbox_of(request).agent))
 
 
 async def scenario(request: Request) -> Response:
@@ -58,6 +58,12 @@ async def scenario(request: Request) -> Response:
     text = json.dumps(to_plain(scenario_of(branch)), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": f'attachment; filename="{branch.id}.json"', "Cache-Control": "no-store"}
     return Response(text.encode("utf-8", "backslashreplace"), media_type="application/json", headers=headers)
+
+
+def _looked_at(text: str, agent: Agent[Any]) -> dict[str, Any]:
+    checked = check(text, agent)
+    problems = [_finding(finding, span) for finding, span in checked.findings]
+    return {"problems": problems, "graphs": [drawn(flow) for flow in checked.plans()]}
 
 
 def _finding(finding: Finding, span: Span | None) -> dict[str, Any]:
