@@ -37,7 +37,7 @@ async def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
     """Its ETag is met with 304; one of another content is sent."""
     async with playground() as page:
         tag = (await page.client.get("/playground/app.js")).headers["etag"]
-        for given in (tag, f'"x", W/{tag}'):
+        for given in (tag, f'"x", {tag}', tag.removeprefix("W/")):
             answer = await page.client.get("/playground/app.js", headers={"If-None-Match": given})
             assert (answer.status_code, answer.content) == (304, b"")
         assert (await page.client.get("/playground/app.js", headers={"If-None-Match": '"x"'})).status_code == 200

@@ -44,17 +44,20 @@ class _File:
 
 
 async def serve_file(request: Request) -> Response:
-    """A file of the page; `304` for one that the browser has. Raises `ProblemError` for what is none."""
+    """A file of the page; `304` for one that the browser has. Its ETag is a weak one: compressed it is the same file.
+
+    Raises `ProblemError` for what is none.
+    """
     name = request.path_params.get("path") or "index.html"
     file = _files().get(name)
     if file is None:
         raise ProblemError(404, "not-found", "The page has no such file.")
     if file.tag in (given.strip().removeprefix("W/") for given in request.headers.get("if-none-match", "").split(",")):
-        return Response(status_code=304, headers={**file.headers, "ETag": file.tag})
+        return Response(status_code=304, headers={**file.headers, "ETag": f"W/{file.tag}"})
     if _takes_gzip(request.headers.get("accept-encoding", "")):
-        headers = {**file.headers, "ETag": file.tag, "Content-Encoding": "gzip"}
+        headers = {**file.headers, "ETag": f"W/{file.tag}", "Content-Encoding": "gzip"}
         return Response(file.small, headers=headers)
-    return Response(file.content, headers={**file.headers, "ETag": file.tag})
+    return Response(file.content, headers={**file.headers, "ETag": f"W/{file.tag}"})
 
 
 @cache
