@@ -128,6 +128,25 @@ def test_settings_of_the_file_and_the_environment(tmp_path: Path) -> None:
     assert ended("run", TICK, "--check", folder=tmp_path)[0] == 0
 
 
+def test_channels_and_pages(tmp_path: Path) -> None:
+    """A vendor reaches its channel, proved by its signature; a page beside it has a channel that sends nothing."""
+    channel = '[channels.shop]\nkind = "webhook"\nurl = "http://127.0.0.1:9/"\nsecret = { env = "SHOP" }\n'
+    (tmp_path / "falai.toml").write_text(channel)
+    secret = "a-secret-of-sixteen-bytes-or-more"
+    with serving("serve", TICK, "--port", "0", folder=tmp_path, env={"SHOP": secret}) as server:
+        token = server.wait_for(TOKEN)
+        webhook = f"{server.url}/v1/channels/shop/webhook"
+        answer = httpx2.post(webhook, json={}, headers={"Authorization": f"Bearer {token}"})
+        assert (answer.status_code, answer.json()["code"]) == (401, "bad-signature")
+        body = {"id": "m1", "text": "hello, I want a reminder", "channel": "page"}
+        headers = {"Authorization": f"Bearer {token}"}
+        said = httpx2.post(f"{server.url}/v1/sessions/s1/messages", json=body, headers=headers, timeout=PATIENCE)
+        assert texts(said) == ["I will come back."]
+        assert server.ended() == 0
+        assert "message.failed" not in server.err
+        assert secret not in server.err
+
+
 def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
     """Each with its place, before anything is opened."""
     (tmp_path / "falai.toml").write_text('[web]\nhosts = ["http://a"]\norigins = "https://a"\nrat = "1 in 1s"\n')
