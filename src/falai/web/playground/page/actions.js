@@ -50,9 +50,11 @@ export class Actions {
   async send(text) {
     const { retry } = this.#state;
     const id = retry?.text === text ? retry.id : newId();
+    const branch = this.#branch;
     const sent = await this.#at("chat", async () => {
       this.set("sent", { text, id });
-      this.#told(await post("message", { branch: this.#branch, text, id }, (...heard) => this.#hear(...heard), true));
+      const server = await post("message", { branch, text, id }, (...heard) => this.#hear(...heard), true);
+      if (branch === this.#branch) this.#told(server);
       this.set("settled");
     });
     if (!sent) this.set("draft", { text });
@@ -190,7 +192,8 @@ export class Actions {
   /** @param {string} place @param {unknown} error */
   #failed(place, error) {
     if (error instanceof Lost) return this.#waitForServer();
-    const document = error instanceof Refused ? error.document : { title: this.#t("problem.page"), detail: String(error) };
+    const document =
+      error instanceof Refused ? error.document : { title: this.#t("problem.page"), detail: String(error) };
     if (document.status === 401) return this.set("shut");
     this.set("failed", { place, document });
     this.say(`${this.#t("problem.said")} ${document.detail || document.title}`);
@@ -225,4 +228,5 @@ export class Actions {
 const messagesOf = (server) => server.turns.flatMap(({ messages }) => messages);
 
 /** An id that no other message has; `randomUUID` exists on secure origins only. */
-const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const newId = () =>
+  [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -35,7 +35,8 @@ function Playground() {
 function Page() {
   const { state, t } = useApp();
   if (state.shut) return html`<main class="whole"><h1>${t("shut.title")}</h1><p>${t("shut.text")}</p></main>`;
-  if (!state.server) return html`<main class="whole"><${Problem} at="page" /><p>${t(state.lost ? "lost" : "loading")}</p></main>`;
+  if (!state.server)
+    return html`<main class="whole"><${Problem} at="page" /><p>${t(state.lost ? "lost" : "loading")}</p></main>`;
   return html`<${Header} />
     ${state.lost && html`<div class="lost" role="alert">${t("lost")}</div>`}
     <${Sides} />
@@ -50,9 +51,13 @@ function Page() {
 function Sides() {
   const { state, t } = useApp();
   return html`<nav class="switch" aria-label=${t("house.title")}>
-    ${/** @type {const} */ (["chat", "house"]).map(
-      (side) => html`<button type="button" aria-pressed=${state.side === side} onClick=${() => act.set("side", { side })}>${t(`side.${side}`)}</button>`,
-    )}
+    ${
+      /** @type {const} */ (["chat", "house"]).map(
+        (side) =>
+          html`<button type="button" aria-pressed=${state.side === side}
+            onClick=${() => act.set("side", { side })}>${t(`side.${side}`)}</button>`,
+      )
+    }
   </nav>`;
 }
 
@@ -85,13 +90,15 @@ function Branches() {
   return html`<div class="row branches">
     <${Select} label=${t("branch.choose")} value=${branch} set=${(/** @type {string} */ id) => act.load(id)}
       options=${branches.map((one, at) => [one.id, branchTitle(one, at, t)])} />
-    ${branches.length > 1 &&
-    html`<button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "compare" })}>
-      <${Icon} name="compare" /><span>${t("compare.open")}</span></button>`}
-    <button type="button" class="plain" disabled=${!!state.busy} onClick=${() => act.fresh()}><${Icon} name="plus" /><span>${t("branch.new")}</span></button>
+    ${
+      branches.length > 1 &&
+      html`<button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "compare" })}>
+      <${Icon} name="compare" /><span>${t("compare.open")}</span></button>`
+    }
+    <button type="button" class="plain" disabled=${!!state.busy} onClick=${() => act.fresh()}><${Icon} name="plus" />
+      <span>${t("branch.new")}</span></button>
   </div>`;
 }
-
 
 function Language() {
   const { state, act, t } = useApp();
@@ -99,7 +106,10 @@ function Language() {
     rememberLanguage(lang);
     act.set("lang", { lang });
   };
-  return html`<${Select} label=${t("language")} value=${state.lang} set=${set} options=${[["en", "English"], ["pt", "Português"]]} />`;
+  return html`<${Select} label=${t("language")} value=${state.lang} set=${set} options=${[
+    ["en", "English"],
+    ["pt", "Português"],
+  ]} />`;
 }
 
 /** The clock of this playground and the ways to move it. */
@@ -112,7 +122,8 @@ function Clock() {
       ${clock.aheadMs >= 1000 && html`<span class="soft">${t("clock.ahead", { span: span(clock.aheadMs, state.lang) })}</span>`}
     </div>
     <div class="row">
-      <button type="button" disabled=${!clock.nextWake || !!state.busy} onClick=${move({ next: true })}><${Icon} name="skip" />${t("clock.skip")}</button>
+      <button type="button" disabled=${!clock.nextWake || !!state.busy} onClick=${move({ next: true })}>
+        <${Icon} name="skip" />${t("clock.skip")}</button>
       <button type="button" disabled=${!!state.busy} onClick=${move({ ms: HOUR })}>${t("clock.hour")}</button>
       <button type="button" disabled=${!!state.busy} onClick=${move({ ms: DAY })}>${t("clock.day")}</button>
       <button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "clock" })}>${t("clock.other")}</button>
@@ -132,7 +143,15 @@ function nextWords({ server, lang }, t) {
 
 // --- the house: tabs by ARIA's pattern, arrows move and one tab is in the tab order -------------
 
-const PANELS = { fields: Fields, flows: Flows, turn: TurnPanel, calls: Calls, graph: Graph, editor: Editor, session: Session };
+const PANELS = {
+  fields: Fields,
+  flows: Flows,
+  turn: TurnPanel,
+  calls: Calls,
+  graph: Graph,
+  editor: Editor,
+  session: Session,
+};
 const TABS = /** @type {(keyof typeof PANELS)[]} */ (Object.keys(PANELS));
 
 function House() {
@@ -140,9 +159,12 @@ function House() {
   const tab = /** @type {keyof typeof PANELS} */ (state.tab);
   const choose = (/** @type {string} */ name) => act.set("tab", { tab: name });
   return html`<section class="house" aria-label=${t("house.title")}>
-    <div class="tabs" role="tablist" aria-label=${t("house.title")} onKeyDown=${(/** @type {KeyboardEvent} */ e) => byArrows(e, tab, choose)}>
+    <div class="tabs" role="tablist"
+      aria-label=${t("house.title")} onKeyDown=${(/** @type {KeyboardEvent} */ e) => byArrows(e, tab, choose)}>
       ${TABS.map(
-        (name) => html`<button type="button" role="tab" id=${`tab-${name}`} aria-controls="panel" aria-selected=${name === tab}
+        (
+          name,
+        ) => html`<button type="button" role="tab" id=${`tab-${name}`} aria-controls="panel" aria-selected=${name === tab}
           tabindex=${name === tab ? 0 : -1} onClick=${() => choose(name)}>${t(`tab.${name}`)}</button>`,
       )}
     </div>

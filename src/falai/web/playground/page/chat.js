@@ -55,9 +55,11 @@ export function Exchange({ turn }) {
   const { input, messages, problem, silenced } = turn;
   const mute = !messages.length && !problem && PLAYED.has(input.kind);
   return html`
-    ${input.kind === "message"
-      ? html`<div class="bubble mine"><span class="sr">${t("who.message")}: </span><p>${input.text}</p></div>`
-      : input.kind !== "person" && html`<p class="happening"><${InputWords} turn=${turn} /></p>`}
+    ${
+      input.kind === "message"
+        ? html`<div class="bubble mine"><span class="sr">${t("who.message")}: </span><p>${input.text}</p></div>`
+        : input.kind !== "person" && html`<p class="happening"><${InputWords} turn=${turn} /></p>`
+    }
     ${messages.map((message) => html`<${Bubble} key=${message.id} message=${message} />`)}
     ${problem && html`<div class="problem"><p><strong>${t("turn.problem")}</strong> ${problem.message}</p></div>`}
     ${mute && html`<p class="happening">${t(silenced != null ? "turn.silenced" : "turn.silent")}</p>`}`;
@@ -86,7 +88,7 @@ function Bubble({ message }) {
       <${Tag} kind=${kind}>${t(`kind.${kind}`)}<//>
       ${by && html`<span>${by}</span>`}
       ${flow && html`<span>${flowName(state.server, flow)}${step && html` › ${step}`}</span>`}
-      ${!!afterMs && html`<span class="delay"><${Dots} />${t("message.delay", { time: took(afterMs, state.lang) })}</span>`}
+      ${!!afterMs && html`<span class="delay">${t("message.delay", { time: took(afterMs, state.lang) })}</span>`}
     </div>
   </div>`;
 }
@@ -130,9 +132,15 @@ export function Composer() {
       <button class="primary" disabled=${!text.trim() || !!state.busy}>${t("composer.send")}</button></div>
     <div class="row">
       <${Select} label=${t("composer.as")} value=${role} set=${setRole}
-        options=${[["customer", t("role.customer")], ["person", t("role.person")]]} />
-      ${person && html`<input class="by" aria-label=${t("composer.by")} placeholder=${t("composer.by")} value=${by}
-        onInput=${into(setBy)} />`}
+        options=${[
+          ["customer", t("role.customer")],
+          ["person", t("role.person")],
+        ]} />
+      ${
+        person &&
+        html`<input class="by" aria-label=${t("composer.by")} placeholder=${t("composer.by")} value=${by}
+        onInput=${into(setBy)} />`
+      }
       <${Happenings} />
     </div>
   </form>`;
@@ -165,8 +173,10 @@ function Happenings() {
   return html`<div class="happenings">
     <button type="button" class="plain" onClick=${open("event")}>${t("event.open")}</button>
     <button type="button" class="plain" onClick=${open("start")}>${t("start.open")}</button>
-    ${!state.server?.gate.closed &&
-    html`<button type="button" class="plain" onClick=${open("gate")}>${t("gate.close")}</button>`}
+    ${
+      !state.server?.gate.closed &&
+      html`<button type="button" class="plain" onClick=${open("gate")}>${t("gate.close")}</button>`
+    }
   </div>`;
 }
 

@@ -8,7 +8,14 @@ import { Empty, Icon, Problem, Section, Select, html, into, useApp } from "./ui.
 /** @import { ModelChoice, Server, Turn } from "./types" */
 
 /** @type {Record<string, () => any>} */
-const DIALOGS = { event: EventForm, start: StartForm, gate: GateForm, clock: ClockForm, model: ModelForm, compare: Compare };
+const DIALOGS = {
+  event: EventForm,
+  start: StartForm,
+  gate: GateForm,
+  clock: ClockForm,
+  model: ModelForm,
+  compare: Compare,
+};
 
 export function Dialogs() {
   const { state } = useApp();
@@ -136,14 +143,22 @@ export function ModelForm() {
   const [id, setId] = useState(agent?.model ?? "lexical");
   const [name, setName] = useState("");
   const [replies, setReplies] = useState([{ call: "speak", reply: "" }]);
-  const send = () => act.model({ id, ...(id === "scripted" && { replies: queueOf(replies) }), ...(id === "real" && name && { name }) });
+  const send = () =>
+    act.model({ id, ...(id === "scripted" && { replies: queueOf(replies) }), ...(id === "real" && name && { name }) });
   return html`<${Form} send=${send} label=${t("model.use")}>
     <fieldset><legend class="sr">${t("model.title")}</legend>
-      ${agent?.models.map((model) => html`<${Choice} model=${model} chosen=${id === model.id} choose=${() => setId(model.id)} />`)}
+      ${agent?.models.map(
+        (model) => html`<${Choice} model=${model} chosen=${id === model.id}
+        choose=${() => setId(model.id)} />`,
+      )}
     </fieldset>
     ${id === "scripted" && html`<${Queue} replies=${replies} set=${setReplies} />`}
-    ${id === "real" &&
-    html`<label>${t("model.name")}<input value=${name} required=${!agent?.models.find((model) => model.id === id)?.available} placeholder="openai:gpt-5-mini" onInput=${into(setName)} /></label>`}
+    ${
+      id === "real" &&
+      html`<label>${t("model.name")}<input value=${name}
+        required=${!agent?.models.find((model) => model.id === id)?.available}
+          placeholder="openai:gpt-5-mini" onInput=${into(setName)} /></label>`
+    }
   <//>`;
 }
 
@@ -152,7 +167,8 @@ function Choice({ model: { id, label, available, why }, chosen, choose }) {
   const { t } = useApp();
   return html`<label class="choice">
     <input type="radio" name="model" value=${id} checked=${chosen} onChange=${choose} />
-    <span><strong>${t(`model.${id}`, { or: label })}</strong><span class="soft">${t(`model.${id}.long`, { or: label })} ${!available && why}</span></span>
+    <span><strong>${t(`model.${id}`, { or: label })}</strong>
+      <span class="soft">${t(`model.${id}.long`, { or: label })} ${!available && why}</span></span>
   </label>`;
 }
 
@@ -169,18 +185,22 @@ function Queue({ replies, set }) {
   return html`<div class="queue"><p>${t("queue.help")} ${!!queued && t("queue.left", { n: queued })}</p>
     <ol>${replies.map(
       ({ call, reply }, at) => html`<li class="row">
-        <${Select} label=${t("queue.call")} value=${call} options=${CALLS} set=${(/** @type {string} */ call) => change(at, { call })} />
+        <${Select} label=${t("queue.call")} value=${call} options=${CALLS}
+          set=${(/** @type {string} */ call) => change(at, { call })} />
         <textarea class="code" rows="2" aria-label=${t("queue.reply")} placeholder=${t(`queue.${call}`)} value=${reply}
           onInput=${into((reply) => change(at, { reply }))}></textarea>
-        <button type="button" class="plain" aria-label=${t("queue.remove")} onClick=${() => set(replies.filter((_, i) => i !== at))}><${Icon} name="close" /></button>
+        <button type="button" class="plain" aria-label=${t("queue.remove")}
+          onClick=${() => set(replies.filter((_, i) => i !== at))}><${Icon} name="close" /></button>
       </li>`,
     )}</ol>
-    <button type="button" onClick=${() => set([...replies, { call: "speak", reply: "" }])}><${Icon} name="plus" />${t("queue.add")}</button>
+    <button type="button" onClick=${() => set([...replies, { call: "speak", reply: "" }])}>
+      <${Icon} name="plus" />${t("queue.add")}</button>
   </div>`;
 }
 
 /** A reply that is JSON goes as what it says, any other as text. @param {Reply[]} replies */
-const queueOf = (replies) => replies.filter(({ reply }) => reply.trim()).map(({ call, reply }) => ({ call, reply: valueOf(reply) }));
+const queueOf = (replies) =>
+  replies.filter(({ reply }) => reply.trim()).map(({ call, reply }) => ({ call, reply: valueOf(reply) }));
 
 /** @param {string} text */
 function valueOf(text) {
@@ -229,9 +249,11 @@ function Differences({ left, right, title }) {
   const { t } = useApp();
   const names = left.fields.filter((field) => valueIn(left, field.name) !== valueIn(right, field.name));
   if (!names.length) return html`<${Empty}>${t("compare.same")}<//>`;
-  return html`<table><thead><tr><th scope="col">${t("field")}</th><th scope="col">${title(left.branch)}</th><th scope="col">${title(right.branch)}</th></tr></thead>
+  return html`<table><thead><tr><th scope="col">${t("field")}</th><th scope="col">${title(left.branch)}</th>
+    <th scope="col">${title(right.branch)}</th></tr></thead>
     <tbody>${names.map(
-      ({ name }) => html`<tr><th scope="row">${name}</th><td>${valueIn(left, name)}</td><td>${valueIn(right, name)}</td></tr>`,
+      ({ name }) =>
+        html`<tr><th scope="row">${name}</th><td>${valueIn(left, name)}</td><td>${valueIn(right, name)}</td></tr>`,
     )}</tbody></table>`;
 }
 
@@ -243,7 +265,9 @@ function valueIn({ fields }, name) {
 
 /** How many turns both begin with. @param {Server} left @param {Server} right */
 function sharedTurns(left, right) {
-  const differs = left.turns.findIndex((turn, at) => JSON.stringify(said(turn)) !== JSON.stringify(said(right.turns[at])));
+  const differs = left.turns.findIndex(
+    (turn, at) => JSON.stringify(said(turn)) !== JSON.stringify(said(right.turns[at])),
+  );
   return differs < 0 ? left.turns.length : differs;
 }
 

@@ -43,7 +43,8 @@ const CHANGES = {
   failed: (_, { place, document }) => ({ problem: { place, document }, lost: false }),
   lost: () => ({ lost: true }),
   shut: () => ({ shut: true }),
-  said: (_, { text }) => ({ said: text }),
+  // A change of the text is what a screen reader reads: what is said twice has to differ.
+  said: ({ said }, { text }) => ({ said: text === said ? `${text}\u00a0` : text }),
   sent: (_, { text, id }) => ({ pending: { text, words: "" }, retry: { text, id }, turn: null }),
   word: ({ pending }, { text }) => ({ pending: pending && { ...pending, words: pending.words + text } }),
   withdrawn: ({ pending }) => ({ pending: pending && { ...pending, words: "" } }),
@@ -91,8 +92,7 @@ export function createStore(state) {
 }
 
 /** The turn that is looked at: the chosen one, else the last. @param {State} state */
-export const turnOf = ({ server, turn }) =>
-  server?.turns.find(({ n }) => n === turn) ?? server?.turns.at(-1) ?? null;
+export const turnOf = ({ server, turn }) => server?.turns.find(({ n }) => n === turn) ?? server?.turns.at(-1) ?? null;
 
 /** What a flow is called. @param {Server | null} server @param {string | null | undefined} id */
 export const flowName = (server, id) => server?.agent.flows.find((flow) => flow.id === id)?.name || id || "";

@@ -45,7 +45,12 @@ export const Section = ({ title, children }) => html`<section class="section"><h
 export const into = (set) => (/** @type {any} */ event) => set(event.target.value);
 
 /** One of several. @param {{ value: string, set: (value: string) => void, options: string[][], label?: string }} props */
-export const Select = ({ value, set, options, label }) => html`<select aria-label=${label} value=${value} onChange=${into(set)}>
+export const Select = ({
+  value,
+  set,
+  options,
+  label,
+}) => html`<select aria-label=${label} value=${value} onChange=${into(set)}>
   ${options.map(([id, text]) => html`<option value=${id}>${text}</option>`)}</select>`;
 
 const ICONS = {
@@ -62,4 +67,5 @@ const ICONS = {
 };
 
 /** A small drawing beside words; it says nothing by itself. @param {{ name: keyof typeof ICONS }} props */
-export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
+export const Icon = ({ name }) =>
+  html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;

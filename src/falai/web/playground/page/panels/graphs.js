@@ -24,12 +24,14 @@ export function Graph() {
       <${Select} value=${flow} set=${(/** @type {string} */ flow) => act.set("flow", { flow })}
         options=${flows.map(({ id }) => [id, flowName(state.server, id)])} /></label>
     <${Problem} at="graph" />
-    ${drawing &&
-    html`<p class="soft">${t("graph.key")}</p>
+    ${
+      drawing &&
+      html`<p class="soft">${t("graph.key")}</p>
       <div class="beside">
         <${Picture} svg=${drawing.svg} lit=${lit} label=${t("graph.label", { flow: flowName(state.server, flow) })} />
         <${Section} title=${t("graph.words")}><${Words} lines=${drawing.words ?? []} lit=${lit} /><//>
-      </div>`}`;
+      </div>`
+    }`;
 }
 
 /** @typedef {Record<string, "visited" | "now" | "here">} Lit */
@@ -56,8 +58,10 @@ function litSteps(state, flow) {
   const lit = {};
   const turn = turnOf(state);
   for (const { n, steps } of state.server?.turns ?? [])
-    for (const step of steps) if (step.flow === flow && n <= (turn?.n ?? 0)) lit[step.step] = n === turn?.n ? "now" : "visited";
-  if (state.turn === null) for (const run of state.server?.runs ?? []) if (run.flow === flow && run.step) lit[run.step] = "here";
+    for (const step of steps)
+      if (step.flow === flow && n <= (turn?.n ?? 0)) lit[step.step] = n === turn?.n ? "now" : "visited";
+  if (state.turn === null)
+    for (const run of state.server?.runs ?? []) if (run.flow === flow && run.step) lit[run.step] = "here";
   return lit;
 }
 
@@ -93,7 +97,8 @@ function clean(element) {
 }
 
 /** @param {Element} element */
-const isKnown = ({ localName, namespaceURI }) => ELEMENTS.has(localName) && namespaceURI === "http://www.w3.org/2000/svg";
+const isKnown = ({ localName, namespaceURI }) =>
+  ELEMENTS.has(localName) && namespaceURI === "http://www.w3.org/2000/svg";
 
 /** @param {HTMLElement | null} frame @param {Record<string, string>} lit */
 function light(frame, lit) {
@@ -145,7 +150,8 @@ function Text({ spec, box, moved }) {
     <div class="gutter" aria-hidden="true" ref=${gutter}>
       ${spec.text.split("\n").map((_, at) => html`<span class=${wrong.get(at + 1) ?? ""}>${at + 1}</span>`)}
     </div>
-    <textarea class="code" spellcheck=${false} wrap="off" autocapitalize="off" autocomplete="off" ref=${box} aria-label=${t("editor.label")}
+    <textarea class="code" spellcheck=${false} wrap="off" autocapitalize="off" autocomplete="off" ref=${box}
+      aria-label=${t("editor.label")}
       aria-describedby="findings" value=${spec.text} onScroll=${follow}
       onInput=${into((text) => act.set("typed", { text }))} onKeyUp=${at} onClick=${at}></textarea>
   </div>`;
@@ -160,7 +166,8 @@ function Bar({ spec }) {
   return html`<div class="row spread">
     <span class="soft">${t(!changed ? "editor.same" : wrong ? "editor.wrong" : "editor.changed")}</span>
     <span class="row">
-      <button type="button" class="plain" disabled=${!changed} onClick=${() => act.set("typed", { text: spec.applied })}>${t("editor.undo")}</button>
+      <button type="button" class="plain" disabled=${!changed}
+        onClick=${() => act.set("typed", { text: spec.applied })}>${t("editor.undo")}</button>
       <button type="button" class="primary" disabled=${!ready} onClick=${() => act.apply()}>${t("editor.apply")}</button>
     </span>
   </div>`;
@@ -177,12 +184,14 @@ function Findings({ spec, box, moved }) {
   const told = checking ? t("editor.checking") : count ? t("editor.findings", { count }) : t("editor.fine");
   const look = (/** @type {Finding} */ finding) => moved(jump(box.current, finding));
   return html`<div id="findings" class="findings"><div role="status"><h3>${told}</h3></div>
-    <ul>${spec.findings.map((finding) => html`<li class=${isError(finding) ? "error" : "warning"}>
+    <ul>${spec.findings.map(
+      (finding) => html`<li class=${isError(finding) ? "error" : "warning"}>
       <button type="button" class="link" disabled=${!finding.line} onClick=${() => look(finding)}>
         ${finding.line ? t("editor.line", { line: finding.line, column: finding.column ?? 1 }) : t("editor.whole")}</button>
       <${Tag} kind=${isError(finding) ? "failed" : "waiting"}>${finding.code}<//>
       <p lang="en">${finding.message}. <span class="soft">${finding.hint}</span></p>
-    </li>`)}</ul></div>`;
+    </li>`,
+    )}</ul></div>`;
 }
 
 /** To the line of a finding, which is chosen; the result is where that is. @param {HTMLTextAreaElement | null} box @param {Finding} finding */

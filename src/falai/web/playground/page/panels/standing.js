@@ -11,7 +11,8 @@ export function Fields() {
   if (!fields.length) return html`<${Empty}>${t("fields.none")}<//>`;
   const known = fields.filter((field) => field.known).length;
   return html`<p class="soft">${t("fields.count", { known, all: fields.length })}</p>
-    <table class="fields"><thead><tr>${["field", "fields.value", "fields.asked", "fields.source"].map((key) => html`<th scope="col">${t(key)}</th>`)}</tr></thead>
+    <table class="fields"><thead>
+      <tr>${["field", "fields.value", "fields.asked", "fields.source"].map((key) => html`<th scope="col">${t(key)}</th>`)}</tr></thead>
     <tbody>${fields.map((field) => html`<${Row} key=${field.name} field=${field} />`)}</tbody></table>`;
 }
 

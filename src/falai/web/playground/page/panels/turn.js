@@ -15,8 +15,11 @@ export function TurnPanel() {
   return html`<${Stepper} />
     <p class="lead"><${InputWords} turn=${turn} /></p>
     ${turn.problem && html`<div class="problem"><p><strong>${t("turn.problem")}</strong> ${turn.problem.message}</p></div>`}
-    ${outcomes.length > 0 && html`<${Section} title=${t("turn.outcomes")}>
-      <ol class="outcomes">${outcomes.map((outcome) => html`<${OutcomeLine} outcome=${outcome} turn=${turn} />`)}</ol><//>`}
+    ${
+      outcomes.length > 0 &&
+      html`<${Section} title=${t("turn.outcomes")}>
+      <ol class="outcomes">${outcomes.map((outcome) => html`<${OutcomeLine} outcome=${outcome} turn=${turn} />`)}</ol><//>`
+    }
     ${changes.length > 0 && html`<${Section} title=${t("turn.changes")}><${Changes} changes=${changes} /><//>`}
     ${flows > 0 && html`<${Section} title=${t("turn.flows")}><${Comings} turn=${turn} /><//>`}
     ${!outcomes.length && !changes.length && !flows && html`<${Empty}>${t("turn.nothing")}<//>`}`;
@@ -29,9 +32,11 @@ export function Stepper() {
   const at = turns.findIndex(({ n }) => n === turnOf(state)?.n);
   const go = (/** @type {number} */ to) => () => act.set("turn", { n: turns[to].n });
   return html`<div class="stepper">
-    <button type="button" class="plain" aria-label=${t("turn.before")} disabled=${at <= 0} onClick=${go(at - 1)}><${Icon} name="left" /></button>
+    <button type="button" class="plain" aria-label=${t("turn.before")} disabled=${at <= 0} onClick=${go(at - 1)}>
+      <${Icon} name="left" /></button>
     <h2>${t("turn.of", { n: turns[at]?.n, all: turns.at(-1)?.n })}</h2>
-    <button type="button" class="plain" aria-label=${t("turn.after")} disabled=${at === turns.length - 1} onClick=${go(at + 1)}><${Icon} name="right" /></button>
+    <button type="button" class="plain" aria-label=${t("turn.after")} disabled=${at === turns.length - 1}
+      onClick=${go(at + 1)}><${Icon} name="right" /></button>
   </div>`;
 }
 
@@ -67,9 +72,13 @@ function Comings({ turn: { started, ended, skipped } }) {
   const name = (/** @type {string} */ flow) => html`<b>${flowName(state.server, flow)}</b>`;
   return html`<ul class="changes">
     ${started.map(({ flow }) => html`<li><${Tag} kind="ok">${t("turn.started")}<//> ${name(flow)}</li>`)}
-    ${ended.map(({ flow, why }) => html`<li><${Tag}>${t("turn.ended")}<//> ${name(flow)} <span class="soft">${why && t(`why.${why}`, { or: why })}</span></li>`)}
+    ${ended.map(
+      ({ flow, why }) => html`<li>
+      <${Tag}>${t("turn.ended")}<//> ${name(flow)} <span class="soft">${why && t(`why.${why}`, { or: why })}</span></li>`,
+    )}
     ${skipped.map(
-      ({ flow, words, code }) => html`<li><${Tag} kind="skipped">${t("turn.skipped")}<//> ${name(flow)} <span class="soft">${code ? t(`outcome.${code}`, { or: words }) : words}</span></li>`,
+      ({ flow, words, code }) =>
+        html`<li><${Tag} kind="skipped">${t("turn.skipped")}<//> ${name(flow)} <span class="soft">${code ? t(`outcome.${code}`, { or: words }) : words}</span></li>`,
     )}
   </ul>`;
 }
@@ -81,9 +90,13 @@ export function Calls() {
   const turn = turnOf(state);
   if (!turn) return html`<${Empty}>${t("turn.none")}<//>`;
   return html`<${Stepper} />
-    ${turn.calls.length
-      ? turn.calls.map((call, at) => html`<${CallCard} key=${`${turn.n}-${at}`} call=${call} open=${turn.calls.length === 1} />`)
-      : html`<${Empty}>${t("calls.none")}<//>`}`;
+    ${
+      turn.calls.length
+        ? turn.calls.map(
+            (call, at) => html`<${CallCard} key=${`${turn.n}-${at}`} call=${call} open=${turn.calls.length === 1} />`,
+          )
+        : html`<${Empty}>${t("calls.none")}<//>`
+    }`;
 }
 
 /** @param {{ call: Call, open: boolean }} props */

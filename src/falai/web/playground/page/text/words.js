@@ -9,8 +9,10 @@ const TEXTS = { en, pt };
 const STORED = "falai-playground-language";
 
 /** @param {string} lang @returns {Translate} */
-export const translator = (lang) => (key, values = {}) =>
-  (TEXTS[lang][key] ?? String(values.or ?? key)).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+export const translator =
+  (lang) =>
+  (key, values = {}) =>
+    (TEXTS[lang][key] ?? String(values.or ?? key)).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 
 /** What the reader chose before, else what the browser prefers. @returns {"en" | "pt"} */
 export const preferredLanguage = () => {
@@ -23,17 +25,37 @@ export const rememberLanguage = (lang) => localStorage.setItem(STORED, lang);
 
 // --- times and values -------------------------------------------------------------------------
 
-const UNITS = /** @type {const} */ ([["year", 31_557_600_000], ["month", 2_629_800_000], ["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]]);
+const UNITS = /** @type {const} */ ([
+  ["year", 31_557_600_000],
+  ["month", 2_629_800_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+]);
 
 /** "Tue 1 Dec 2026, 09:12", in the agent's time zone. @param {string} at @param {string} lang @param {string} [timeZone] */
 export const when = (at, lang, timeZone) =>
-  format(at, lang, { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone });
+  format(at, lang, {
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone,
+  });
 
 /** "09:12". @param {string} at @param {string} lang @param {string} [timeZone] */
 export const hour = (at, lang, timeZone) => format(at, lang, { hour: "2-digit", minute: "2-digit", timeZone });
 
 /** @param {string} at @param {string} lang @param {Intl.DateTimeFormatOptions} options */
-const format = (at, lang, options) => new Intl.DateTimeFormat(locale(lang), { hourCycle: "h23", ...options, timeZone: options.timeZone ?? undefined }).format(new Date(at));
+const format = (at, lang, options) =>
+  new Intl.DateTimeFormat(locale(lang), {
+    hourCycle: "h23",
+    ...options,
+    timeZone: options.timeZone ?? undefined,
+  }).format(new Date(at));
 
 /** "in 4 hours"; a span that passed is "2 days ago". @param {number} ms @param {string} lang */
 export function inWords(ms, lang) {
