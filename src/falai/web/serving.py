@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from anyio import CancelScope
@@ -21,6 +21,9 @@ from falai.web.access.heads import App, Head, Receive, Send
 from falai.web.access.lasting import endable
 
 __all__ = ["Endings", "bound", "loopback_only", "serve", "url_of"]
+
+_HEAD_S: Final = 20.0
+_WEBSOCKET: Final = object()
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -48,11 +51,18 @@ def url_of(made: socket.socket) -> str:
 
 
 async def serve(
-    app: App, at: socket.socket, *, ready: Callable[[], None], stop: asyncio.Event, grace_s: float, max_body: int
+    app: App,
+    at: socket.socket,
+    *,
+    ready: Callable[[], None],
+    stop: asyncio.Event,
+    grace_s: float,
+    max_body: int,
+    head_s: float = _HEAD_S,
 ) -> None:
     """Serves until `stop` is set and what was begun has ended, within the grace. It runs no lifespan.
 
-    `ready` is called once it listens.
+    `ready` is called once it listens. A connection that has no whole head of a request for `head_s` is closed.
     """
     endings = Endings(app)
     config = uvicorn.Config(
@@ -65,7 +75,7 @@ async def serve(
         ws_max_size=max_body,
         timeout_graceful_shutdown=ceil(grace_s),
     )
-    server = _Server(config, ready)
+    server = _Server(config, ready, head_s)
     serving = asyncio.create_task(server.serve([at]))
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -112,13 +122,34 @@ class Endings:
 class _Server(uvicorn.Server):
     """Signals are the matter of whoever runs it."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], head_s: float) -> None:
         super().__init__(config)
         self._ready = ready
+        self._head_s = head_s
+        self._silent: dict[Any, float] = {}
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._ready()
 
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # once a second
+            self._close_silent(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    def _close_silent(self, now: float) -> None:
+        """The server has no limit of its own for a head: who sends one in drops would hold the connection for ever."""
+        silent = [one for one in self.server_state.connections if _has_no_request(one)]
+        self._silent = {one: self._silent.get(one, now) for one in silent}
+        for one, since in self._silent.items():
+            if now - since >= self._head_s:
+                one.shutdown()
+
     def capture_signals(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # it is a generator's there
         return nullcontext()
+
+
+def _has_no_request(connection: Any) -> bool:
+    """Whether nothing is being answered there; a WebSocket has no cycle of requests."""
+    cycle: Any = getattr(connection, "cycle", _WEBSOCKET)
+    return cycle is None or (cycle is not _WEBSOCKET and cycle.response_complete)

@@ -36,13 +36,15 @@ class Served:
 
 
 @asynccontextmanager
-async def served(app: Any, *, grace_s: float = 5, max_body: int = 1000) -> AsyncGenerator[Served]:
+async def served(app: Any, *, grace_s: float = 5, head_s: float = 20, max_body: int = 1000) -> AsyncGenerator[Served]:
     """The application while it is served; it ends in good order."""
     stop = asyncio.Event()
     with bound("127.0.0.1", 0) as at:
         found = Served(at.getsockname()[1], stop)
         begun = asyncio.Event()
-        serving = asyncio.create_task(serve(app, at, ready=begun.set, stop=stop, grace_s=grace_s, max_body=max_body))
+        serving = asyncio.create_task(
+            serve(app, at, ready=begun.set, stop=stop, grace_s=grace_s, head_s=head_s, max_body=max_body)
+        )
         try:
             await begun.wait()
             yield found

@@ -121,6 +121,38 @@ async def test_two_requests_in_one_are_not_taken_for_one(server: Served) -> None
     assert b"connection: close" in said.lower()
 
 
+async def drip(writer: asyncio.StreamWriter, piece: bytes) -> None:
+    while True:
+        writer.write(piece)
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET /open HTTP/1.1\r\nX-A: ", b"GET /open HTTP/1.1\r\nHost: localhost\r\n\r\nGET /"]
+)
+async def test_a_head_that_does_not_come_is_given_up(begun: bytes) -> None:
+    """Nothing, a head in drops, or a second one behind an answer: the connection is closed, and others go on."""
+
+    async def slow(head: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(2.5)
+        await takes_its_time(head, receive, send)
+
+    async with served(slow, head_s=1) as server, httpx2.AsyncClient(timeout=30) as client:
+        asked = asyncio.create_task(client.get(server.url))
+        reader, writer = await server.connect()
+        writer.write(begun)
+        dripping = asyncio.create_task(drip(writer, b"x" if begun else b""))
+        try:
+            async with asyncio.timeout(20):
+                while await reader.read(1000):
+                    pass
+        except ConnectionError:
+            pass  # it was closed on bytes that nobody read
+        dripping.cancel()
+        writer.close()
+        assert (await asked).text == "done"
+
+
 # --- sockets -------------------------------------------------------------------------------------
 
 
