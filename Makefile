@@ -12,7 +12,7 @@ export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/.venv/pyright
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export UV_PROJECT_ENVIRONMENT := .venv
 
-.PHONY: demo chat test full check lint types docs mutants bench setup clean
+.PHONY: demo chat test full check lint types docs mutants bench pictures setup clean
 
 demo: $(INSTALLED) ## the example clinic in the browser, at the address that is printed; ARGS="desk.py --open"
 	$(BIN)/falai demo $(ARGS)
@@ -45,6 +45,9 @@ mutants: $(INSTALLED) ## which one-line faults of turn/ the tests notice; goes o
 
 bench: $(INSTALLED) ## what a turn, its prompts, a model call, a store and a host cost beside their floors, how large a session grows, how late timers are; 1 when over a limit
 	$(BIN)/python -m benchmarks
+
+pictures: $(INSTALLED) ## the pictures of the playground, into docs/pictures; needs Debian's chromium
+	PYTHONPATH=tests $(BIN)/python -m web.browser.pictures
 
 setup: $(INSTALLED) $(PYRIGHT)
 
