@@ -259,6 +259,16 @@ async def test_a_stream_ends_with_its_token(ledger: SQLiteLedger, token: NewToke
         assert await staying is None
 
 
+async def test_a_server_that_ends_closes_its_sockets(ledger: SQLiteLedger, token: NewToken) -> None:
+    """With the code that says that it comes back."""
+    async with served(application(ledger), grace_s=300) as server, socket(server, token.text) as open_socket:
+        server.stop.set()
+        with pytest.raises(ConnectionClosed) as closed:
+            await open_socket.recv()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1012
+
+
 def bearer(token: NewToken) -> dict[str, str]:
     return {"Authorization": f"Bearer {token.text}"}
 
