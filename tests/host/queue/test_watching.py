@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from falai import Agent, Flow, Message, OnAnyMessage, Say
 from falai.host import Changed, Host, Seen, Settings, Turned, Withdrawn, Words
-from falai.host.ledger.port import Place
+from falai.host.ledger.port import Place, Row, Statement, Work
 from falai.host.ledger.postgres import PostgresLedger
 from falai.host.ledger.said import said_after, said_by_turn
+from falai.host.queue.watching import _look  # pyright: ignore[reportPrivateUsage] - its plan is looked at
 from falai.model import ModelChunk, ModelReply, ModelRequest
-from host.ledger.ledgers import ask
 from host.queue.fleet import Fleet
 from host.stage import Echo, Wire, echo, until
 
@@ -134,16 +135,13 @@ async def test_all_watched_places_are_looked_at_together(url: str) -> None:
     async with Host(agent, ledger, channel=Wire()) as host:
         await asyncio.sleep(0.7)
         assert ledger.looks == 0
-        ways = [host.watch(f"s{number}") for number in range(50)]
-        seen = [await way.__aenter__() for way in ways]
-        before = ledger.looks
-        await until(lambda: ledger.looks >= before + 2)
-        assert ledger.looks <= before + 3
-        await ledger.run(ask("UPDATE falai_sessions SET epoch = epoch RETURNING session"))
-        await host.ask("s7", Message("hi", id="m1"))
-        assert (await turn_of(seen[7])).result is not None
-        for way in ways:
-            await way.__aexit__(None, None, None)
+        async with AsyncExitStack() as stack:
+            seen = [await stack.enter_async_context(host.watch(f"s{number}")) for number in range(50)]
+            before = ledger.looks
+            await until(lambda: ledger.looks >= before + 2)
+            assert ledger.looks <= before + 3
+            await host.ask("s7", Message("hi", id="m1"))
+            assert (await turn_of(seen[7])).result is not None
 
 
 async def test_a_turn_of_this_process_is_told_once(url: str) -> None:
@@ -160,3 +158,40 @@ async def test_a_turn_of_this_process_is_told_once(url: str) -> None:
         assert all(one.result for one in turns)
         rows = await host.ledger.run(said_after(Place("default", "Ana", "s1"), limit=100))
         assert len(rows) == 20
+
+
+CROWD = (
+    """INSERT INTO falai_sessions (tenant, agent, session, created_at, updated_at)
+        SELECT 'default', 'Ana', 's' || n, n, n FROM generate_series(1, 20000) n RETURNING 1""",
+    """INSERT INTO falai_outbox (tenant, agent, session, revision, position, key, body, by_person, after_ms, due_at, state)
+        SELECT 'default', 'Ana', 's' || n, 1, 0, 'k', '', 0, 0, 0, 'sent' FROM generate_series(1, 20000) n RETURNING 1""",
+    """INSERT INTO falai_run_log (tenant, agent, session, key, at, log)
+        SELECT 'default', 'Ana', 's' || n, 'k', n, '{}' FROM generate_series(1, 20000) n RETURNING 1""",
+    "ANALYZE",
+)
+
+
+async def test_a_look_reads_nothing_but_what_is_watched(url: str) -> None:
+    """Beside however many sessions: each watched place by its key."""
+    ledger = PostgresLedger(url)
+    await ledger.open()
+    try:
+        for sql in CROWD:
+            await ledger.run(_carried_out(sql))
+        (statement,) = next(_look("Ana", [Place("default", "Ana", f"s{number}") for number in range(500)], {}))
+        plan = "\n".join([row[0] for row in await ledger.run(_explained(statement))])
+    finally:
+        await ledger.close()
+    assert "Seq Scan" not in plan
+    for index in ("falai_sessions_pkey", "falai_outbox_pkey", "falai_run_log_place"):
+        assert index in plan
+
+
+def _carried_out(sql: str) -> Work[None]:
+    yield (Statement(sql, ()),)
+
+
+def _explained(statement: Statement) -> Work[Sequence[Row]]:
+    """RETURNING, in a comment: so a ledger knows that it gives rows."""
+    (rows,) = yield (Statement(f"EXPLAIN {statement.sql} /* RETURNING */", statement.params),)
+    return rows

@@ -1,6 +1,6 @@
 """What other processes do with the sessions that are watched in this one: one query for all of them, twice a second.
 
-A session's state is a few numbers, which are compared with those of the look before. Its turns are in its run log.
+A session's state is a few values, which are compared with those of the look before. Its turns are in its run log.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from falai.turn.result import OutMessage
 
 __all__ = ["Elsewhere"]
 
+# LIMIT: by its key for each place, since a plan for all of them would read every session that there is.
 _STATES = """
     SELECT w.tenant, w.session, coalesce(s.revision, 0), s.gate_reason, s.epoch, s.created_at, s.updated_at, s.customer,
         s.channel,
-        (SELECT count(*) FROM falai_inbox i
-            WHERE i.tenant = s.tenant AND i.agent = s.agent AND i.session = s.session AND i.state = 'new'),
-        (SELECT count(*) FROM falai_outbox o
-            WHERE o.tenant = s.tenant AND o.agent = s.agent AND o.session = s.session AND o.state = 'new'),
+        (SELECT string_agg(concat(m.state, m.status), ' ') FROM (
+            SELECT o.state, o.status FROM falai_outbox o
+            WHERE o.tenant = s.tenant AND o.agent = s.agent AND o.session = s.session
+            ORDER BY o.revision DESC, o.position DESC LIMIT 10) m),
         coalesce((SELECT max(l.seq) FROM falai_run_log l
             WHERE l.tenant = s.tenant AND l.agent = s.agent AND l.session = s.session), 0)
-    FROM unnest(?::TEXT[], ?::TEXT[]) AS w(tenant, session) LEFT JOIN falai_sessions s
-        ON s.tenant = w.tenant COLLATE "C" AND s.agent = ? AND s.session = w.session COLLATE "C" """
+    FROM unnest(?::TEXT[], ?::TEXT[]) AS w(tenant, session) LEFT JOIN LATERAL (
+        SELECT * FROM falai_sessions f
+        WHERE f.tenant = w.tenant COLLATE "C" AND f.agent = ? AND f.session = w.session COLLATE "C" LIMIT 1) s ON TRUE"""
 _TURNS = """
     SELECT key, log FROM falai_run_log
     WHERE tenant = ? AND agent = ? AND session = ? AND seq > ? ORDER BY seq LIMIT 100"""
