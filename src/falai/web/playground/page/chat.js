@@ -11,16 +11,19 @@ const PLAYED = new Set(["message", "event", "start", "wake"]);
 
 export function Chat() {
   const { state, t } = useApp();
-  const end = useRef(/** @type {HTMLElement | null} */ (null));
-  const { server, pending } = state;
-  useEffect(() => end.current?.scrollIntoView({ block: "nearest" }), [server?.branch, server?.turns.length, pending]);
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const { server, pending, turn } = state;
+  useEffect(() => {
+    // What is under way comes last; else the turn that is looked at is the newest, or was chosen.
+    const looked = [...(list.current?.querySelectorAll(".chosen, .pending") ?? [])].at(-1);
+    looked?.scrollIntoView({ block: "nearest" });
+  }, [server?.branch, server?.turns.length, pending, turn]);
   return html`<div class="chat" tabindex="0" role="region" aria-label=${t("chat.title")}>
     ${!server?.turns.length && !pending && html`<${Welcome} />`}
-    <ol class="turns">
-      ${server?.turns.map((turn) => html`<${Turn} key=${turn.n} turn=${turn} />`)}
+    <ol class="turns" ref=${list}>
+      ${server?.turns.map((one) => html`<${Turn} key=${one.n} turn=${one} />`)}
       ${pending && html`<${Pending} ...${pending} />`}
     </ol>
-    <div ref=${end} ></div>
   </div>`;
 }
 
