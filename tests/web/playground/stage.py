@@ -38,9 +38,13 @@ class Page:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    async def send(self, path: str, body: Any) -> httpx2.Response:
+        """The answer to a body."""
+        return await self.client.post(f"/playground/api/{path}", content=json.dumps(body), headers=JSON)
+
     async def post(self, path: str, body: Any, status: int = 200) -> Any:
         """The JSON of an answer of this status."""
-        answer = await self.client.post(f"/playground/api/{path}", content=json.dumps(body), headers=JSON)
+        answer = await self.send(path, body)
         assert answer.status_code == status, answer.text
         return answer.json()
 

@@ -41,9 +41,9 @@ def _names(turns: Sequence[Happened]) -> Sequence[str]:
 
 
 def _changing(turns: Sequence[Happened]) -> set[str]:
-    """The conditions of which a context cannot tell: those that said two things of one argument in one turn, and those
-    whose argument is a list, which is looked for as a whole."""
-    found: set[str] = set()
+    """The conditions of which a context cannot tell: those that said two things of one argument in one turn, those
+    whose argument is a list, which is looked for as a whole, and those whose name would be a path."""
+    found = {name for name in _names(turns) if "." in name}
     for one in turns:
         said: dict[tuple[str, str], bool] = {}
         for name, argument, held in one.recorded.conditions:
@@ -53,4 +53,5 @@ def _changing(turns: Sequence[Happened]) -> set[str]:
 
 
 def _results(turns: Sequence[Happened], name: str) -> dict[str, Any]:
-    return {"results": [held for one in turns for called, _, held in one.recorded.conditions if called == name]}
+    said = [held for one in turns for called, _, held in one.recorded.conditions if called == name]
+    return {"results": said or [False]}
