@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from falai.web.api.contract import (
+    ID,
     READING,
     HostOf,
     InputId,
@@ -34,7 +35,7 @@ class HoldIn(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "Maria answers"}]})
 
-    reason: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")] = "held"
+    reason: Annotated[str, Field(min_length=1, max_length=1000, pattern=ID)] = "held"
     understand: Annotated[bool, Field(strict=True, description="Messages are still understood: fields are filled.")] = (
         False
     )
