@@ -183,3 +183,15 @@ async def test_the_end_of_the_host(tmp_path: Path) -> None:
             await widget.upto("nothing")
         assert widget.connection.close_code == 1001
         await home.host.__aenter__()
+
+
+async def test_a_host_that_does_not_run(tmp_path: Path) -> None:
+    """The connection is denied with the same problem as any request."""
+    async with site(tmp_path) as home:
+        token = (await home.allow("chat"))["Authorization"].removeprefix("Bearer ")
+    async with serving(home) as url:
+        with pytest.raises(InvalidStatus) as denied:
+            async with connected(home, url.replace("http", "ws"), protocols=["falai.v1", f"falai.token.{token}"]):
+                pass
+    assert denied.value.response.status_code == 503
+    assert json.loads(denied.value.response.body or b"")["code"] == "not-running"
