@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "hosted"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,21 +30,35 @@ A line of input is one of these, with a session:
 """
 
 
-@click.command(epilog=_RUNS)
-@click.argument("agent", required=False, metavar="[AGENT]")
-@click.option(
-    "--config",
-    envvar="FALAI_CONFIG",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The configuration. Default: what FALAI_CONFIG says, else falai.toml where you stand, if it is there.",
+_hosted = (
+    click.argument("agent", required=False, metavar="[AGENT]"),
+    click.option(
+        "--config",
+        envvar="FALAI_CONFIG",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="The configuration. Default: what FALAI_CONFIG says, else falai.toml where you stand, if it is there.",
+    ),
+    click.option(
+        "--store", metavar="URL", help="Where everything is kept. Default: what FALAI_STORE says, else falai.db."
+    ),
+    click.option("--model", metavar="NAME", help="The model. Default: what FALAI_MODEL says, else the agent's own."),
+    click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server."),
+    click.option("--check", is_flag=True, help="Only say what is wrong with configuration and agent."),
 )
-@click.option("--store", metavar="URL", help="Where everything is kept. Default: what FALAI_STORE says, else falai.db.")
+
+
+def hosted(command: F) -> F:
+    """What each command takes that runs a host."""
+    for option in reversed(_hosted):
+        command = option(command)
+    return command
+
+
+@click.command(epilog=_RUNS)
+@hosted
 @click.option("--spool", metavar="FOLDER", help="Take lines from *.jsonl files in this folder, and remove them.")
-@click.option("--model", metavar="NAME", help="The model. Default: what FALAI_MODEL says, else the agent's own.")
-@click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
 @click.option("--once", is_flag=True, help="End when the input has ended and nothing is left to do now.")
-@click.option("--check", is_flag=True, help="Only say what is wrong with configuration and agent.")
 def run(*, check: bool, **given: str | Path | bool | None) -> None:
     """Run an agent for real: nothing that comes in is lost or answered twice, timers go off.
 

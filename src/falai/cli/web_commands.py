@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
+
+from falai.cli.host_commands import hosted
 
 __all__ = ["COMMANDS"]
 
@@ -67,20 +68,9 @@ def _needs_web() -> None:
 
 
 @click.command(epilog=_SERVES)
-@click.argument("agent", required=False, metavar="[AGENT]")
-@click.option(
-    "--config",
-    envvar="FALAI_CONFIG",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The configuration. Default: what FALAI_CONFIG says, else falai.toml where you stand, if it is there.",
-)
-@click.option("--store", metavar="URL", help="Where everything is kept. Default: what FALAI_STORE says, else falai.db.")
+@hosted
 @click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, which only this machine reaches.")
 @click.option("--port", metavar="NUMBER", help="The port; 0 is one that is free. Default: 8000.")
-@click.option("--model", metavar="NAME", help="The model. Default: what FALAI_MODEL says, else the agent's own.")
-@click.option("--base-url", metavar="URL", help="The address of an OpenAI-compatible server.")
-@click.option("--check", is_flag=True, help="Only say what is wrong with configuration and agent.")
 def serve(*, check: bool, **given: Any) -> None:
     """Serve an agent over HTTP: messages and streams, webhooks, people, operation.
 

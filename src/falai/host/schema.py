@@ -41,32 +41,27 @@ def is_postgres(store: str) -> bool:
 @asynccontextmanager
 async def for_looking(store: str) -> AsyncGenerator[Ledger, None]:
     """The ledger of a store as it is, open; no table is made or changed. Raises what the driver raises."""
-    ledger: Ledger = (
-        PostgresLedger(store, connections=1, upgrade="never")
-        if is_postgres(store)
-        else SQLiteLedger(store.removeprefix("sqlite:///"), read_only=True)
-    )
-    async with _opened(ledger):
+    async with _opened(store, read_only=True) as ledger:
         yield ledger
 
 
 @asynccontextmanager
 async def beside_host(store: str) -> AsyncGenerator[Ledger, None]:
     """The ledger of a store, open, to write what no host writes, while one may run on it. Raises as `for_looking`."""
-    ledger: Ledger = (
-        PostgresLedger(store, connections=1, upgrade="never")
-        if is_postgres(store)
-        else SQLiteLedger(store.removeprefix("sqlite:///"), beside_host=True)
-    )
-    async with _opened(ledger):
+    async with _opened(store, beside_host=True) as ledger:
         yield ledger
 
 
 @asynccontextmanager
-async def _opened(ledger: Ledger) -> AsyncGenerator[None, None]:
+async def _opened(store: str, **for_sqlite: bool) -> AsyncGenerator[Ledger, None]:
+    ledger: Ledger = (
+        PostgresLedger(store, connections=1, upgrade="never")
+        if is_postgres(store)
+        else SQLiteLedger(store.removeprefix("sqlite:///"), **for_sqlite)
+    )
     await ledger.open()
     try:
-        yield
+        yield ledger
     finally:
         await ledger.close()
 

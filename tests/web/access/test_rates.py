@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,14 +15,6 @@ from falai.web.access.tokens import new_token
 from web.access.asking import application, ask
 
 HOST = ("host", "127.0.0.1:8000")
-
-
-@pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncIterator[SQLiteLedger]:
-    made = SQLiteLedger(tmp_path / "falai.db")
-    await made.open()
-    yield made
-    await made.close()
 
 
 # --- buckets -------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -22,14 +21,6 @@ from falai.web.serving import bound, loopback_only, url_of
 from falai.web.settings import WebSettings
 from web.access.asking import AGENT, application
 from web.access.served import Served, served
-
-
-@pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncIterator[SQLiteLedger]:
-    made = SQLiteLedger(tmp_path / "falai.db")
-    await made.open()
-    yield made
-    await made.close()
 
 
 @pytest.fixture

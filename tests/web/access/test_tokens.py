@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,14 +29,6 @@ class Counting:
     async def run(self, work: Work[Any]) -> Any:
         self.asked += 1
         return await self._ledger.run(work)
-
-
-@pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncIterator[SQLiteLedger]:
-    made = SQLiteLedger(tmp_path / "falai.db")
-    await made.open()
-    yield made
-    await made.close()
 
 
 async def made(ledger: Ledger, **more: Any) -> NewToken:

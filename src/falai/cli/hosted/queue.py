@@ -12,6 +12,7 @@ from falai.cli.clean import clean
 from falai.cli.hosted.database import check_store
 from falai.cli.loading import LoadError
 from falai.cli.store_access import guarded
+from falai.cli.table import table
 from falai.host.ledger.dead import dead, drop_dead, retry_dead
 from falai.host.ledger.port import DeadRow, Ledger
 from falai.host.ledger.sqlite import SQLiteLedger
@@ -117,13 +118,7 @@ def _now_ms() -> int:
 
 
 def _table(found: Sequence[Standing]) -> Iterator[str]:
-    if not found:
-        yield "nothing waits"
-        return
-    rows = [_COLUMNS, *(_cells(one) for one in found)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
-    for row in rows:
-        yield clean("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    return table([_COLUMNS, *map(_cells, found)]) if found else iter(["nothing waits"])
 
 
 def _cells(one: Standing) -> tuple[str, ...]:

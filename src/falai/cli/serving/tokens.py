@@ -6,17 +6,17 @@ A token is printed once, when it is made, and alone on standard output; the data
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from falai.cli.clean import clean
 from falai.cli.hosted.database import check_store
 from falai.cli.loading import LoadError
 from falai.cli.store_access import guarded, note
+from falai.cli.table import table
 from falai.flow.durations import EXAMPLES, is_duration, parse_duration
 from falai.host.ledger.port import Ledger
 from falai.host.ledger.tokens import TokenRow, add_token, list_tokens, revoke_token
@@ -79,7 +79,7 @@ def run_list(store: str, *, tenant: str | None, agent: str | None, as_json: bool
 
     async def look(ledger: Ledger) -> int:
         rows = await ledger.run(list_tokens(tenant=tenant, agent=agent))
-        lines = (json_text(_shown(row)) for row in rows) if as_json else _table(rows)
+        lines = (json_text(_shown(row)) for row in rows) if as_json else table([_COLUMNS, *map(_cells, rows)])
         for line in lines:
             print(line)
         return 0
@@ -135,16 +135,6 @@ def _state(row: TokenRow) -> str:
     if row.revoked_at is not None:
         return "revoked"
     return "live" if row.is_live(_now_ms()) else "expired"
-
-
-def _table(rows: Sequence[TokenRow]) -> Iterator[str]:
-    if not rows:
-        yield "there is no token"
-        return
-    lines = [_COLUMNS, *(_cells(row) for row in rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(_COLUMNS))]
-    for line in lines:
-        yield clean("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _cells(row: TokenRow) -> tuple[str, ...]:
