@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
+from falai.session import OUTCOME_MESSAGES
 from web.browser import talker
 from web.browser.demo import Demo
 from web.browser.playground import Playground, t
@@ -38,7 +39,7 @@ async def test_words_are_taken_back(playground: Playground, demo: Demo) -> None:
     _go_on(demo)
     await expect(pending).to_have_count(0)
     await expect(playground.page.locator(".chat")).not_to_contain_text(talker.FIRST.strip())
-    await expect(await playground.look("turn")).to_contain_text(t("outcome.provider-unavailable"))
+    await expect(await playground.look("turn")).to_contain_text(OUTCOME_MESSAGES["provider-unavailable"])
     await expect(await playground.look("calls")).to_contain_text("the line is cut")
     await _asked(playground, "hello")
     _go_on(demo)
