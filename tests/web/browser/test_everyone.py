@@ -14,7 +14,6 @@ TABS = ("fields", "flows", "turn", "calls", "graph", "editor", "session")
 NARROW = {"viewport": {"width": 360, "height": 740}}
 
 
-@pytest.mark.parametrize("window", [{}, {"color_scheme": "dark"}], ids=["light", "dark"])
 async def test_no_barriers(playground: Playground) -> None:
     """axe-core finds nothing serious or critical: at the beginning, in each panel, and in each dialog."""
     assert await barriers(playground.page) == []
@@ -109,11 +108,15 @@ async def test_a_screen_reader_hears_the_answer(playground: Playground) -> None:
 
 @pytest.mark.parametrize("window", [{"color_scheme": "dark"}])
 async def test_in_the_dark(playground: Playground) -> None:
-    """Dark behind, light in front."""
+    """Dark behind, light in front, and far enough from each other in each panel."""
     page = playground.page
     ground = await _light(page, "background-color")
     assert ground < 80
     assert await _light(page, "color") > 150 > ground
+    await playground.say("hello")
+    for tab in TABS:
+        await playground.look(tab)
+        assert (tab, await barriers(page, "color-contrast")) == (tab, [])
 
 
 async def _light(page: Page, what: str) -> float:
