@@ -27,7 +27,7 @@ CALM: Final = "calm"
 
 PACE: Final = Pace(wait="1s", silence="2s", call_s=(0, 0.02, 0.2), model_ms=900, channel_ms=700)
 _FOREVER: Final = Keep(inputs="forever", messages="forever", transcript="forever", log="forever", dead="forever")
-_LONGEST_S: Final = 180
+_LONGEST_S: Final = 900
 _LOOK_S: Final = 0.05
 
 
