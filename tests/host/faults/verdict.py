@@ -65,8 +65,19 @@ def judge(read: Read, world: World, steps: Sequence[Step], agent: Agent[Any]) ->
         agent=agent,
         world=list(
             world.lines(
-                "acted", "looked", "sending", "sent", "held", "releasing", "retried", "done", "clock", "settled", "saw",
-                "wrong", "caught_up"
+                "acted",
+                "looked",
+                "sending",
+                "sent",
+                "held",
+                "releasing",
+                "retried",
+                "done",
+                "clock",
+                "settled",
+                "saw",
+                "wrong",
+                "caught_up",
             )
         ),
         inbox=read("SELECT * FROM falai_inbox ORDER BY seq"),
