@@ -47,7 +47,7 @@ class Sturdy(PostgreSQL):
         self.downs.append(Span(began, _now_ms()))
 
     def command(self) -> list[str]:
-        return [*super().command(), "--synchronous_commit=on", "--max_connections=200"]
+        return [*super().command(), "--synchronous_commit=on", "--max_connections=400"]
 
 
 class Nature:
