@@ -247,7 +247,7 @@ def _flows(pace: Pace, *, changed: bool) -> Sequence[Flow]:
         Flow(
             "remind",
             on=[OnEvent("booked", repeat="always")],
-            steps=[Wait("pause", pace.wait), Say("again", "reminder {{input.n}}"), *more],
+            steps=[Wait("pause", pace.wait), Wait("moment", "1s"), Say("again", "reminder {{input.n}}"), *more],
         ),
         Flow("vip", anchor="customer", on=[OnEvent("paid", repeat="once")], steps=[Say("thanks", "thanks")]),
         Flow("nudge", on=[OnSilence(pace.silence)], steps=[Say("still", "still there?")]),
