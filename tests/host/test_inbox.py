@@ -234,6 +234,18 @@ async def test_what_no_index_has_room_for_is_refused(home: Home) -> None:
         assert (await host.receive("s" * 512, Message("hello", id="m" * 500), customer="c" * 512)).new
 
 
+@pytest.mark.parametrize("id", ["\0", "a\0b"])
+async def test_an_id_that_not_every_database_can_keep_is_refused(home: Home, id: str) -> None:
+    """PostgreSQL would keep it without its NUL: two ids would be one row, and a session of none could have no turn."""
+    async with hosted(echo(), home) as host:
+        with pytest.raises(ValueError, match=r"sessionId has the character U\+0000"):
+            await host.receive(id, Message("hello"))
+        with pytest.raises(ValueError, match=r"tenant has the character U\+0000"):
+            await host.receive("s1", Message("hello"), tenant=id)
+        with pytest.raises(ValueError, match=r"the key of this message has the character U\+0000"):
+            await host.receive("s1", Message("hello", id=id))
+
+
 async def test_a_message_without_an_id_is_a_new_one(home: Home) -> None:
     """It gets an id of the host's for good: a repetition of its turn makes the same keys."""
     wire = Wire()

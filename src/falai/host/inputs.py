@@ -15,7 +15,7 @@ from falai.channel.port import Attachment
 from falai.host.ledger.port import Kind
 from falai.session.inputs import Event, Input, Message, Start, Wake
 
-__all__ = ["HumanMessage", "arrival_body", "check_name", "described", "input_of", "message_text"]
+__all__ = ["HumanMessage", "arrival_body", "check_id", "check_name", "described", "input_of", "message_text"]
 
 _LONGEST: Final = 512  # bytes; a row of an index has four of them, and in PostgreSQL 2,704 bytes at most
 _ENCODER: Final = msgspec.json.Encoder()
@@ -36,6 +36,15 @@ def check_name(name: str, path: str) -> str:
     if size > _LONGEST:
         raise ValueError(f"{path} has {size} bytes, and may have {_LONGEST}: rows are found by it")
     return name
+
+
+def check_id(id: str, path: str) -> str:
+    """A name that is one row's. Raises `ValueError` as `check_name`, and for one with a NUL: where a database cannot
+    keep it, it is left out (P-40), and two ids would be one, or blank.
+    """
+    if "\0" in id:
+        raise ValueError(f"{path} has the character U+0000: not every database can keep it")
+    return check_name(id, path)
 
 
 def described(attachment: Attachment) -> str | None:

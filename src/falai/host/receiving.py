@@ -11,7 +11,7 @@ import msgspec
 
 from falai.channel.port import Attachment, Incoming, Receipt
 from falai.host.errors import OverloadedError
-from falai.host.inputs import HumanMessage, arrival_body, check_name
+from falai.host.inputs import HumanMessage, arrival_body, check_id, check_name
 from falai.host.ledger.port import Arrival, Kind, Limits, Place, TakenIn, Work
 from falai.host.ledger.sending import receipt
 from falai.host.ledger.taking import room, take_in
@@ -157,7 +157,7 @@ def _attached(attachments: Sequence[Attachment]) -> str:
 
 def _arrival(key: str, kind: Kind, input: Input | HumanMessage, whose: Whose, **more: Any) -> Arrival:
     return Arrival(
-        check_name(key, f"the key of this {kind}"),
+        check_id(key, f"the key of this {kind}"),
         kind,
         arrival_body(input),
         customer=whose.customer,

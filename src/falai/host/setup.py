@@ -10,7 +10,7 @@ from typing import Any
 from falai.agent import Agent
 from falai.channel.port import Channel
 from falai.host.callables import Callables
-from falai.host.inputs import check_name
+from falai.host.inputs import check_id
 from falai.host.ledger.port import Ledger, Place
 from falai.host.rates import check_channels
 from falai.host.settings import Settings
@@ -46,12 +46,12 @@ class Setup:
         return to_ms(self.clock())
 
     def whose(self, tenant: str | None) -> str:
-        """The tenant. Raises `ValueError` for one that is blank, no text or too long: it is nobody's, and not the default's."""
-        return check_name(read_id(self.tenant if tenant is None else tenant, "tenant"), "tenant")
+        """The tenant. Raises `ValueError` for one that is blank, no text, too long or with a NUL: it is nobody's, and not the default's."""
+        return check_id(read_id(self.tenant if tenant is None else tenant, "tenant"), "tenant")
 
     def place(self, session_id: str, tenant: str | None) -> Place:
-        """Where a session's rows are. Raises `ValueError` for an id that is blank, no text or too long."""
-        return Place(self.whose(tenant), self.name, check_name(read_id(session_id, "sessionId"), "sessionId"))
+        """Where a session's rows are. Raises `ValueError` for an id that is blank, no text, too long or with a NUL."""
+        return Place(self.whose(tenant), self.name, check_id(read_id(session_id, "sessionId"), "sessionId"))
 
     def channel(self, name: str | None) -> Channel | None:
         """The channel of this name; without a name the only one there is."""

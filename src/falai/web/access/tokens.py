@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from falai.host.inputs import check_name
+from falai.host.inputs import check_id
 from falai.host.ledger.tokens import TokenRow
 from falai.session.jsontext import quoted
 from falai.web.access.callers import SCOPES
@@ -53,12 +53,12 @@ def new_token(
 ) -> NewToken:
     """A new token of a tenant, for one agent or all of the database, and for one session or all of the tenant.
 
-    Raises `ValueError` for a blank name, tenant or session, and for a scope that there is not.
+    Raises `ValueError` for a blank name, tenant or session, one that is no id, and for a scope that there is not.
     """
     for path, text in {"name": name, "tenant": tenant, "session": "-" if session is None else session}.items():
         if not text.strip():
             raise ValueError(f"{path} is blank: write whose the token is")
-        check_name(text, path)
+        check_id(text, path)
     if not scopes or not set(scopes) <= set(SCOPES):
         raise ValueError(f"scopes is {quoted(', '.join(scopes))}: write one or more of {', '.join(SCOPES)}")
     parts = Parts(secrets.token_hex(6), secrets.token_urlsafe(32))
