@@ -19,7 +19,7 @@ from falai.web.access.headers import page_policy
 from falai.web.playground.pictures import stylesheet
 from falai.web.problems import ProblemError
 
-__all__ = ["serve_file"]
+__all__ = ["lean", "serve_file"]
 
 _TYPES: Final[Mapping[str, str]] = {
     "html": "text/html; charset=utf-8",
@@ -75,11 +75,11 @@ def _contents(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
         if entry.is_dir():
             found += _contents(entry, f"{name}/")
         elif name.rpartition(".")[2] in _TYPES:
-            found.append((name, _lean(name, entry.read_bytes())))
+            found.append((name, lean(name, entry.read_bytes())))
     return found
 
 
-def _lean(name: str, content: bytes) -> bytes:
+def lean(name: str, content: bytes) -> bytes:
     """Without comments and indentation, which are for readers of the source and a fifth of the weight.
 
     What others made goes out as it is.
