@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from falai.host.answering import Answered
     from falai.host.callables import Turning
     from falai.host.campaigning import Planned, Recipient
     from falai.host.errors import HostBusyError, HostError, OverloadedError, SetAsideError
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
     from falai.host.windows import SendingWindow, Windows
 
 __all__ = [
-    "Changed", "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received",
+    "Answered", "Changed", "Host", "HostBusyError", "HostError", "Keep", "Look", "OverloadedError", "Planned", "Received",
     "Recipient", "Seen", "SendingWindow", "SetAside", "SetAsideError", "Settings", "Shards", "Status", "Turned",
     "Turning", "Windows", "Withdrawn", "Words", "hand_over", "to_prometheus",
 ]  # fmt: skip
 
 # The files below import their package: names are looked up when they are asked for.
 _HOMES = {
+    "Answered": "falai.host.answering",
     "Changed": "falai.host.watching",
     "Host": "falai.host.host",
     "HostBusyError": "falai.host.errors",

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import Final
 
 from falai.flow.durations import parse_duration
 from falai.host.delivering import Deliveries
 from falai.host.dispatching import Dispatching, Doing, What
 from falai.host.embedded import Embedded
-from falai.host.errors import SetAsideError
 from falai.host.ledger.campaigning import next_start
-from falai.host.ledger.looking import waits
 from falai.host.ledger.playing import next_job
 from falai.host.ledger.port import Arrival, Done, Job, Limits, Place, Work
 from falai.host.ledger.postgres import PostgresLedger
@@ -91,15 +89,6 @@ class Engine:
             self.work.turns.ready(place, urgent=arrival.kind == "message")
         return Received(arrival.key, bool(taken.new))
 
-    async def settled(self, place: Place, key: str, timeout: float) -> None:  # noqa: ASYNC109 - how long to wait for another task
-        """Returns when an input does not wait any more. Raises as `Host.settled`."""
-        await self.work.asked(place, key)
-        with self.waiters.expecting(place, key) as said:
-            if await self._setup.ledger.run(waits(place, key)):
-                async with asyncio.timeout(timeout):
-                    with suppress(SetAsideError):
-                        await said
-
     @asynccontextmanager
     async def watching(self, place: Place) -> AsyncGenerator[Watcher, None]:
         """Someone who is told what happens with a session from now on, whichever process does it."""
@@ -133,7 +122,7 @@ class Engine:
 
     def committed(self, job: Job, done: Done, result: TurnResult | None) -> None:
         messages = result.messages if result else ()
-        self.waiters.tell(job, messages)
+        self.waiters.tell(job, done, messages)
         keys = tuple(row.key for row in job.inputs)
         self.watchers.turned(job.place, Turned(keys, messages, result, job.revision + 1))
         count_turn(self._setup.name, job, done, now_ms=self._setup.now_ms())

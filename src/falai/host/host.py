@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
@@ -12,8 +11,8 @@ from typing import Any, Generic, Self, TypeVar
 
 from falai.agent import Agent
 from falai.channel.port import Attachment, Channel, Incoming, Receipt
-from falai.flow.durations import parse_duration
 from falai.host import people
+from falai.host.answering import Answered, answered, asked
 from falai.host.callables import Callables, Turning
 from falai.host.campaigning import Campaign, Planned, Recipient, plan
 from falai.host.engine import Engine
@@ -25,7 +24,6 @@ from falai.host.looking import Look, Status, look_at, status_of
 from falai.host.receiving import (
     Received,
     Whose,
-    arrival_of,
     arrival_of_person,
     noted_receipt,
     read_person,
@@ -156,17 +154,27 @@ class Host(Generic[C]):
         """
         whose = Whose(customer=customer, channel=channel, address=address)
         place, arrival = self._arrival(session_id, input, whose, attachments, tenant)
-        await self._running.work.asked(place, arrival.key)
-        with self._running.waiters.expecting(place, arrival.key) as said:
-            received = await self._running.take(place, arrival)
-            if not received.new and not said.done() and not await self.ledger.run(looking.waits(place, arrival.key)):
-                return said.result() if said.done() else ()
-            async with asyncio.timeout(timeout):
-                return await said
+        return await asked(self._running, self.ledger, place, arrival, timeout)
 
-    async def settled(self, session_id: str, key: str, *, timeout: float = 60.0, tenant: str | None = None) -> None:  # noqa: ASYNC109 - likewise
-        """Returns when an input that was received has had its turn or was set aside. Raises `TimeoutError`, and as `ask`."""
-        await self._running.settled(self._place(session_id, tenant), key, timeout)
+    async def answer(
+        self,
+        session_id: str,
+        message: Message,
+        *,
+        timeout: float = 60.0,  # noqa: ASYNC109 - likewise
+        customer: str | None = None,
+        channel: str | None = None,
+        address: str | None = None,
+        attachments: Sequence[Attachment] = (),
+        tenant: str | None = None,
+    ) -> Answered:
+        """Receives a message, waits so many seconds for its turn, and tells what the message came to.
+
+        One that comes again is told the same, whenever its turn was, as long as that is kept. Raises as `receive`.
+        """
+        whose = Whose(customer=customer, channel=channel, address=address)
+        place, arrival = self._arrival(session_id, message, whose, attachments, tenant)
+        return await answered(self._running, self.ledger, place, arrival, timeout)
 
     async def take(
         self, channel: str, headers: Mapping[str, str], body: bytes, *, tenant: str | None = None
@@ -387,12 +395,5 @@ class Host(Generic[C]):
     def _arrival(
         self, session_id: str, input: object, whose: Whose, attachments: Sequence[Attachment], tenant: str | None
     ) -> tuple[Place, Arrival]:
-        arrival = arrival_of(
-            session_id,
-            input,
-            now_ms=self._setup.now_ms(),
-            burst_ms=parse_duration(self._setup.settings.burst),
-            attachments=attachments,
-            whose=whose,
-        )
+        arrival = self._setup.arrival(session_id, input, whose, attachments)
         return self._place(session_id, tenant), arrival

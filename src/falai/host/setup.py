@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from falai.agent import Agent
-from falai.channel.port import Channel
+from falai.channel.port import Attachment, Channel
+from falai.flow.durations import parse_duration
 from falai.host.callables import Callables
 from falai.host.inputs import check_id
-from falai.host.ledger.port import Ledger, Place
+from falai.host.ledger.port import Arrival, Ledger, Place
 from falai.host.rates import check_channels
+from falai.host.receiving import Whose, arrival_of
 from falai.host.settings import Settings
 from falai.session.dates import to_ms
 from falai.turn.given import read_id
@@ -52,6 +54,12 @@ class Setup:
     def place(self, session_id: str, tenant: str | None) -> Place:
         """Where a session's rows are. Raises `ValueError` for an id that is blank, no text, too long or with a NUL."""
         return Place(self.whose(tenant), self.name, check_id(read_id(session_id, "sessionId"), "sessionId"))
+
+    def arrival(self, session_id: str, input: object, whose: Whose, attachments: Sequence[Attachment]) -> Arrival:
+        """What came in, now, as the inbox takes it. Raises `ValueError` for what is no input."""
+        burst_ms = parse_duration(self.settings.burst)
+        now_ms = self.now_ms()
+        return arrival_of(session_id, input, now_ms=now_ms, burst_ms=burst_ms, attachments=attachments, whose=whose)
 
     def channel(self, name: str | None) -> Channel | None:
         """The channel of this name; without a name the only one there is."""

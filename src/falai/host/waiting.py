@@ -1,30 +1,37 @@
-"""Those who wait in this process for the turn of an input (`Host.ask`), wherever it is played."""
+"""Those who wait in this process for the turn of an input (`Host.ask`, `Host.answer`), wherever it is played."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from falai.host.errors import SetAsideError
-from falai.host.ledger.port import Job, Place
+from falai.host.ledger.committing import letters_of
+from falai.host.ledger.port import Done, Job, Letter, Place
 from falai.turn.result import OutMessage
 
-__all__ = ["Waiters"]
+__all__ = ["Told", "Waiters"]
 
-Messages = tuple[OutMessage, ...]
+
+class Told(NamedTuple):
+    """What a turn said, and the letters in which it goes out: `None` when another process knows them."""
+
+    messages: tuple[OutMessage, ...]
+    letters: tuple[Letter, ...] | None
 
 
 class Waiters:
     """Futures by place and key; nothing is kept for inputs that nobody waits for."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[Place, str], list[asyncio.Future[Messages]]] = {}
+        self._waiting: dict[tuple[Place, str], list[asyncio.Future[Told]]] = {}
 
     @contextmanager
-    def expecting(self, place: Place, key: str) -> Generator[asyncio.Future[Messages], None, None]:
+    def expecting(self, place: Place, key: str) -> Generator[asyncio.Future[Told], None, None]:
         """A future of what the turn of this input says."""
-        future: asyncio.Future[Messages] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
         others = self._waiting.setdefault((place, key), [])
         others.append(future)
         try:
@@ -44,14 +51,16 @@ class Waiters:
         place, key = asked
         for future in (future for future in self._waiting.get(asked, ()) if not future.done()):
             if refused is None:
-                future.set_result(tuple(messages))
+                future.set_result(Told(tuple(messages), None))
             else:
                 future.set_exception(SetAsideError(place.session, key, refused))
 
-    def tell(self, job: Job, messages: Sequence[OutMessage]) -> None:
+    def tell(self, job: Job, done: Done, messages: Sequence[OutMessage]) -> None:
         """The inputs of this job had their turn."""
-        for future in self._of(job):
-            future.set_result(tuple(messages))
+        if futures := self._of(job):
+            told = Told(tuple(messages), letters_of(job, done))
+            for future in futures:
+                future.set_result(told)
 
     def refuse(self, job: Job, why: str) -> None:
         """They were set aside."""
@@ -63,6 +72,6 @@ class Waiters:
         for future in (future for futures in self._waiting.values() for future in futures if not future.done()):
             future.set_exception(RuntimeError("the host has ended; the input is kept, and played when it runs again"))
 
-    def _of(self, job: Job) -> list[asyncio.Future[Messages]]:
+    def _of(self, job: Job) -> list[asyncio.Future[Told]]:
         found = (self._waiting.get((job.place, row.key), ()) for row in job.inputs)
         return [future for futures in found for future in futures if not future.done()]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from falai.host.ledger.gating import CLOSE, OPT_OUT_CUSTOMER, OPT_OUT_SESSION
-from falai.host.ledger.port import Claim, Committed, Done, Job, LiveRun, Row, Statement, Undo, Work
+from falai.host.ledger.port import Claim, Committed, Done, Job, Letter, LiveRun, Row, Statement, Undo, Work
 
 __all__ = ["commit"]
 
@@ -111,6 +111,16 @@ def _own(who: Who, job: Job, done: Done, now_ms: int) -> Iterator[Statement]:
     if done.opt_out:
         yield Statement(OPT_OUT_SESSION, (who[0], who[1], who[2], now_ms))
         yield Statement(OPT_OUT_CUSTOMER, (now_ms, *who))
+
+
+def letters_of(job: Job, done: Done) -> tuple[Letter, ...]:
+    """The messages that the commit of this turn has put into the outbox."""
+    place = job.place
+    who = (place.tenant, place.agent, place.session)
+    return tuple(
+        Letter(_idempotency_key(who, job, position), reply.body, reply.after_ms)
+        for position, reply in enumerate(done.outbox)
+    )
 
 
 def _lines(who: Who, job: Job, done: Done, keys: Sequence[str], now_ms: int) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 
 __all__ = [
-    "Arrival", "Claim", "Committed", "Counts", "DeadRow", "Done", "Gate", "InputRow", "Job", "Keep", "Ledger", "Limits",
+    "Arrival", "Claim", "Committed", "Counts", "DeadRow", "Done", "Gate", "InputRow", "Job", "Keep", "Ledger", "Letter", "Limits",
     "LiveRun", "LogRow", "MessageRow", "OutMessage", "Place", "Reply", "Row", "Said", "SaidRow", "SessionRow", "Statement", "Step",
     "TakenIn", "TranscriptLine", "TranscriptRow", "Undo", "WakeWrite", "Work",
 ]  # fmt: skip
@@ -326,6 +326,16 @@ class MessageRow(Struct, frozen=True):
     provider_id: str | None
     status: str | None
     error: str | None
+
+
+class Letter(Struct, frozen=True):
+    """A message of a turn as it goes out: under `key`, `after_ms` behind the one before."""
+
+    key: str
+    body: str
+    after_ms: int
+    at: None = None
+    """It is about to be sent."""
 
 
 class SaidRow(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal, TypedDict
 
 from fastapi import APIRouter, Query
@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from falai.channel.port import Attachment
+from falai.host import Answered as Answer
 from falai.host import Host, Received
-from falai.host.ledger.answering import answer_to
 from falai.host.ledger.port import Place
 from falai.session.inputs import Message
 from falai.web.access import Caller
@@ -69,6 +69,13 @@ class Told(TypedDict):
     address: str | None
 
 
+class Whose(Told):
+    """All that the host is told beside the message."""
+
+    attachments: list[Attachment]
+    tenant: str
+
+
 class Whom(Body):
     """What an input tells of its session; what is left out stays as it is."""
 
@@ -95,6 +102,10 @@ class MessageIn(Whom):
     id: InputId
     at: Annotated[str | None, Field(description="When it was written; without it, now.")] = None
     attachments: Annotated[list[AttachmentIn], Field(default_factory=list)]
+
+    def message(self) -> Message:
+        """For the host."""
+        return Message(self.text, id=self.id, at=self.at)
 
     def attached(self) -> list[Attachment]:
         """For the host."""
@@ -142,33 +153,36 @@ async def send_message(
     place = place_of(host, caller, session_id)
     if EVENT_STREAM in request.headers.get("accept", ""):
         return await _streamed(host, place, body, caller, heartbeat_s=request.app.state.heartbeat_s, wait=wait)
-    received = await receive(host, place, body, caller)
-    if wait == 0 and received.new:
-        return _later(received)
-    with suppress(TimeoutError):
-        await host.settled(place.session, received.key, timeout=wait, tenant=place.tenant)
-    answer = await host.ledger.run(answer_to(place, body.id))
+    answer = await _answer(host, place, body, caller, wait)
+    taken = {"key": answer.received.key, "new": answer.received.new}
     if answer.state == "new":
-        return _later(received)
+        return answered(taken, 202)
     if answer.state == "dead":
         raise set_aside()
-    return answered({"key": received.key, "new": received.new, "messages": [said(row) for row in answer.said]})
+    return answered({**taken, "messages": [said(one) for one in answer.said]})
 
 
-def _later(received: Received) -> Response:
-    return answered({"key": received.key, "new": received.new}, 202)
+async def _answer(host: Host[Any], place: Place, body: MessageIn, caller: Caller, wait: float) -> Answer:
+    """Takes it in, and waits. Raises as `receive`."""
+    try:
+        return await host.answer(place.session, body.message(), timeout=wait, **_whose(host, place, body, caller))
+    except ValueError as error:
+        raise refused(error) from error
 
 
 async def receive(host: Host[Any], place: Place, body: MessageIn, caller: Caller) -> Received:
     """Takes it in. Raises `ProblemError` for what the host or the token refuses, and what `Host.receive` raises."""
-    message = Message(body.text, id=body.id, at=body.at)
+    try:
+        return await host.receive(place.session, body.message(), **_whose(host, place, body, caller))
+    except ValueError as error:
+        raise refused(error) from error
+
+
+def _whose(host: Host[Any], place: Place, body: MessageIn, caller: Caller) -> Whose:
     whose = body.whose(caller)
     if caller.session is not None and is_page(host):
         whose["channel"] = PAGE
-    try:
-        return await host.receive(place.session, message, attachments=body.attached(), tenant=place.tenant, **whose)
-    except ValueError as error:
-        raise refused(error) from error
+    return {**whose, "attachments": body.attached(), "tenant": place.tenant}
 
 
 async def _streamed(

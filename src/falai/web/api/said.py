@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from pydantic import Field
 
-from falai.host.ledger.port import SaidRow
+from falai.host.ledger.port import Letter, SaidRow
 from falai.session.dates import iso
 from falai.web.mistakes import Wire
 
@@ -40,7 +40,7 @@ class Said(Wire):
     media: Media | None = None
 
 
-class _Letter(msgspec.Struct):
+class _Text(msgspec.Struct):
     """What is read of a message as it goes out."""
 
     text: str
@@ -48,12 +48,12 @@ class _Letter(msgspec.Struct):
     media: Any = None
 
 
-_LETTERS: Final = msgspec.json.Decoder(_Letter)
+_TEXTS: Final = msgspec.json.Decoder(_Text)
 
 
-def said(row: SaidRow) -> dict[str, Any]:
+def said(row: SaidRow | Letter) -> dict[str, Any]:
     """A message as JSON data (`Said`)."""
-    letter = _LETTERS.decode(row.body)
+    letter = _TEXTS.decode(row.body)
     found: dict[str, Any] = {"id": row.key, "text": letter.text, "kind": letter.kind, "afterMs": row.after_ms}
     if row.at is not None:
         found["at"] = iso(row.at)
