@@ -46,6 +46,29 @@ async def test_words_are_taken_back(playground: Playground, demo: Demo) -> None:
     await expect(playground.last).to_contain_text(talker.REST)
 
 
+async def test_a_page_that_is_loaded_anew_waits_for_the_reply(playground: Playground, demo: Demo) -> None:
+    """What was written is there, as under way; the reply comes by itself, in every page that shows the conversation."""
+    await _asked(playground, "hello")
+    await playground.page.reload()
+    pending = playground.page.locator(".turn.pending")
+    await expect(pending.locator(".mine")).to_have_text("hello")
+    _go_on(demo)
+    await playground.hears(talker.FIRST + talker.REST, "What can we do for you?")
+    await expect(pending).to_have_count(0)
+
+
+async def test_another_conversation_hears_nothing_of_it(playground: Playground, demo: Demo) -> None:
+    """Who looks at another one meanwhile finds the reply under way when coming back, and then whole."""
+    pending = await _asked(playground, "hello")
+    here = await playground.branches.input_value()
+    await playground.branches.select_option("b1" if here != "b1" else "b2")
+    await expect(pending).to_have_count(0)
+    await playground.branches.select_option(here)
+    await expect(pending.locator(".mine")).to_have_text("hello")
+    _go_on(demo)
+    await playground.hears(talker.FIRST + talker.REST, "What can we do for you?")
+
+
 async def _asked(playground: Playground, text: str):
     """The customer has written this; gives what is under way."""
     await playground.box.fill(text)

@@ -107,6 +107,18 @@ async def test_a_page_that_goes_away_loses_nothing() -> None:
         assert len((await client.get("/state")).json()["turns"]) == 1
 
 
+async def test_who_looks_meanwhile_is_told_what_is_being_played() -> None:
+    """The customer's words, as long as the reply to them is not whole; so a page that was loaded anew can wait for it."""
+    model = Slow()
+    async with _served(model) as client, _asked(client) as lines:
+        await _until(lines, "delta")
+        state = (await client.get("/state")).json()
+        assert (state["playing"], state["turns"]) == ("hello", [])
+        model.go_on.set()
+        assert '"playing":null' in await _until(lines, "state")
+        assert (await client.get("/state")).json()["playing"] is None
+
+
 def _let_go(model: Slow) -> Callable[[object], None]:
     return lambda word: model.go_on.set()  # the first of them
 

@@ -56,6 +56,7 @@ class Branch:
         self._one_at_a_time = asyncio.Lock()
         self._recorder = Recorder()
         self._agent = self.deployed.agent
+        self._written: str | None = None
         if self.begun is None:
             self.begun = Standing(now_ms=self.clock.now_ms, kept=keep(self.folder))
 
@@ -63,6 +64,11 @@ class Branch:
     def standing(self) -> Standing:
         """How it stands now."""
         return self.after(len(self.happened))
+
+    @property
+    def playing(self) -> str | None:
+        """What is being played: the words of the customer, "" for anything else, None for nothing."""
+        return (self._written or "") if self._one_at_a_time.locked() else None
 
     def after(self, turn: int) -> Standing:
         """How it stood behind this turn; turns count from 1, and 0 is the beginning."""
@@ -80,6 +86,7 @@ class Branch:
             nonlocal key
             message = Message(text, id=id or f"message-{n}")
             key = f"message:{message.id}"
+            self._written = text
             return message
 
         await self._receive(written, lambda one: tell(one) if one.key == key else None)
@@ -161,7 +168,7 @@ class Branch:
     async def _play(self, act: Callable[[Player], Awaitable[None]], tell: Tell | None = None) -> None:
         """Plays what is due by now, and then `act`."""
         async with self._one_at_a_time:
-            self._agent = self.deployed.agent
+            self._agent, self._written = self.deployed.agent, None
             agent = stage(self._agent, model=self.deployed.model, clock=self.clock, recorder=self._recorder)
             async with Player.on(
                 self.folder,

@@ -32,6 +32,7 @@ def state_of(sandbox: Sandbox, branch: Branch) -> dict[str, Any]:
         "clock": _clock(branch, waits),
         "branches": [_branch(sandbox, one) for one in sandbox.branches.values()],
         "branch": branch.id,
+        "playing": branch.playing,
         "gate": {"closed": standing.gate.reason is not None, "reason": standing.gate.reason},
         "turns": [told(one) for one in branch.happened],
         "fields": _fields(sandbox, branch, session),

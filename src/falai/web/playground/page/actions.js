@@ -53,7 +53,8 @@ export class Actions {
     const branch = this.#branch;
     const sent = await this.#at("chat", async () => {
       this.set("sent", { text, id });
-      const server = await post("message", { branch, text, id }, (...heard) => this.#hear(...heard), true);
+      const hear = (/** @type {[string, any]} */ ...heard) => branch === this.#branch && this.#hear(...heard);
+      const server = await post("message", { branch, text, id }, hear, true);
       if (branch === this.#branch) this.#told(server);
       this.set("settled");
     });

@@ -188,13 +188,14 @@ function byArrows(event, tab, choose) {
 
 // --- the clock goes on --------------------------------------------------------------------------
 
-/** The server plays what comes due by itself; the page looks again when the next wake's time has come. */
+/** The server plays what comes due by itself; the page looks again when that time has come, and while it plays. */
 /** @param {Server | null} server */
 function afterWake(server) {
-  const next = server?.clock.nextWake;
-  if (!next) return;
-  const left = Date.parse(next.at) - Date.parse(server.clock.now) + 1000;
-  const timer = setTimeout(() => act.load(), Math.min(Math.max(left, 5000), 2 ** 31 - 1));
+  if (!server) return;
+  const { nextWake, now } = server.clock;
+  const left = server.playing !== null ? 1000 : Math.max(Date.parse(nextWake?.at ?? "") - Date.parse(now) + 1000, 5000);
+  if (!left) return;
+  const timer = setTimeout(() => act.load(), Math.min(left, 2 ** 31 - 1));
   return () => clearTimeout(timer);
 }
 

@@ -7,6 +7,9 @@
 
 /** @import { Branch, Drawing, Server, State, Store, Translate } from "./types" */
 
+/** An object for names that others choose, in which "constructor" is none before it is put there. @returns {any} */
+export const none = () => ({ __proto__: null });
+
 /** @param {"en" | "pt"} lang @returns {State} */
 export const initial = (lang) => ({
   lang,
@@ -24,20 +27,24 @@ export const initial = (lang) => ({
   side: "chat",
   dialog: "",
   flow: "",
-  drawings: {},
+  drawings: none(),
   other: null,
   spec: null,
 });
 
 /** @type {Record<string, (state: State, event: any) => Partial<State>>} */
 const CHANGES = {
-  told: (state, { server }) => ({
-    server,
-    lost: false,
-    shut: false,
-    pending: null,
-    turn: server.branch === state.server?.branch ? state.turn : null,
-  }),
+  told: ({ server: before, pending, turn }, { server }) => {
+    const same = server.branch === before?.branch;
+    return {
+      server,
+      lost: false,
+      shut: false,
+      // A reply under way, which another page asked for, or this one before it was loaded anew.
+      pending: server.playing ? { text: server.playing, words: (same && pending?.words) || "" } : null,
+      turn: same ? turn : null,
+    };
+  },
   begun: (_, { place }) => ({ busy: place, problem: null }),
   ended: () => ({ busy: "", pending: null }),
   failed: (_, { place, document }) => ({ problem: { place, document }, lost: false }),
@@ -56,13 +63,13 @@ const CHANGES = {
   dialog: (_, { dialog }) => ({ dialog, problem: null, other: null }),
   other: (_, { server }) => ({ other: server }),
   flow: (_, { flow }) => ({ flow, tab: "graph", side: "house" }),
-  drawn: ({ drawings }, { flow, drawing }) => ({ drawings: { ...drawings, [flow]: drawing } }),
+  drawn: ({ drawings }, { flow, drawing }) => ({ drawings: Object.assign(none(), drawings, { [flow]: drawing }) }),
   spec: (_, { text }) => ({ spec: { text, applied: text, findings: [], graphs: [], checked: "" } }),
   typed: ({ spec }, { text }) => ({ spec: spec && { ...spec, text } }),
   checked: ({ spec }, { text, findings, graphs }) => ({
     spec: spec && { ...spec, findings, graphs: [...graphs, ...stale(spec.graphs, graphs)], checked: text },
   }),
-  applied: ({ spec }, { text }) => ({ spec: spec && { ...spec, applied: text }, drawings: {} }),
+  applied: ({ spec }, { text }) => ({ spec: spec && { ...spec, applied: text }, drawings: none() }),
   lang: (_, { lang }) => ({ lang }),
 };
 

@@ -40,7 +40,7 @@ export interface Server {
     flows: { id: string; name?: string }[]; events: string[]; editable: boolean;
   };
   clock: { now: string; aheadMs: number; nextWake?: { at: string; flow: string; step?: string | null; words?: string } | null };
-  branches: Branch[]; branch: string; gate: { closed: boolean; reason?: string | null };
+  branches: Branch[]; branch: string; playing: string | null; gate: { closed: boolean; reason?: string | null };
   turns: Turn[]; fields: Field[]; runs: Run[]; waits: Wait[]; session: unknown | null;
 }
 export interface Finding {
