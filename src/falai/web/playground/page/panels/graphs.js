@@ -7,7 +7,7 @@
  */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { flowName, turnOf } from "../state.js";
+import { flowName, none, turnOf } from "../state.js";
 import { Empty, Problem, Section, Select, Tag, html, into, useApp } from "../ui.js";
 import { Stepper } from "./turn.js";
 /** @import { Finding, State } from "../types" */
@@ -37,7 +37,7 @@ export function Graph() {
 /** @typedef {Record<string, "visited" | "now" | "here">} Lit */
 
 /** The steps in words, each with what the conversation has to do with it. @param {{ lines: string[], lit?: Lit }} props */
-export function Words({ lines, lit = {} }) {
+export function Words({ lines, lit = none() }) {
   const { t } = useApp();
   return html`<ol class="words">${lines.map((line) => {
     const light = lit[line.split(/[:.] /)[0]];
@@ -55,7 +55,7 @@ function liveFlow(state) {
 /** Which steps of a flow are lit at the turn that is looked at. @param {State} state @param {string} flow */
 function litSteps(state, flow) {
   /** @type {Lit} */
-  const lit = {};
+  const lit = none();
   const turn = turnOf(state);
   for (const { n, steps } of state.server?.turns ?? [])
     for (const step of steps)
@@ -73,7 +73,7 @@ const ATTRIBUTES = new Set(
 );
 
 /** @param {{ svg: string, label: string, lit?: Record<string, string> }} props */
-export function Picture({ svg, label, lit = {} }) {
+export function Picture({ svg, label, lit = none() }) {
   const frame = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => frame.current?.replaceChildren(...drawn(svg, label)), [svg, label]);
   useEffect(() => light(frame.current, lit), [svg, label, JSON.stringify(lit)]);
