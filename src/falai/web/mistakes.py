@@ -16,7 +16,7 @@ from falai.flow.nearest import meant
 from falai.web.problems import CODES, Found, ProblemError
 
 if TYPE_CHECKING:
-    from fastapi.exceptions import RequestValidationError
+    from fastapi.exceptions import ValidationException
 
 __all__ = ["Body", "Wire", "problem_of_mistakes"]
 
@@ -48,7 +48,7 @@ class Body(Wire):
             raise ValidationError.from_exception_data(error.title, lines) from None
 
 
-def problem_of_mistakes(error: RequestValidationError) -> ProblemError:
+def problem_of_mistakes(error: ValidationException) -> ProblemError:
     """The problem of what the framework refused."""
     mistakes = error.errors()
     if any(one["type"] == "json_invalid" for one in mistakes):

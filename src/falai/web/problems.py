@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from falai.errors import InvalidSessionError
 from falai.host.errors import HostError, OverloadedError, SetAsideError
@@ -206,8 +207,9 @@ class Problems:
 
 def install(app: FastAPI) -> None:
     """What the framework refuses becomes a problem document; all else is the matter of `Problems`."""
-    from fastapi.exceptions import RequestValidationError
+    from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 
+    from falai.web.access.refusing import refuse  # these rooms refuse with the problems of this one
     from falai.web.mistakes import problem_of_mistakes
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -220,9 +222,19 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         return response(problem_of_mistakes(error))
 
+    async def mistaken_socket(socket: WebSocket, error: Exception) -> None:
+        assert isinstance(error, WebSocketRequestValidationError)
+        await refuse(socket.scope, socket.receive, socket.send, problem_of_mistakes(error))
+
+    async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket too is told so: the framework denies it with 403."""
+        await refuse(scope, receive, send, ProblemError(404, "not-found", CODES["not-found"].meaning))
+
+    app.router.default = nowhere
     app.add_exception_handler(ProblemError, refused)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, mistaken)
+    app.add_exception_handler(WebSocketRequestValidationError, mistaken_socket)
 
 
 def _methods(app: FastAPI, request: Request) -> set[str]:

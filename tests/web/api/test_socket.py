@@ -164,6 +164,26 @@ async def test_tenants_do_not_meet(tmp_path: Path) -> None:
     assert texts == ["re: Hello"]
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/v1/sessions/s1/socket?after=soon", 422, "invalid"),
+        (f"/v1/sessions/{'a' * 121}/socket", 422, "invalid"),
+        ("/v1/sessions/a%00b/socket", 422, "invalid"),
+        ("/v1/sessions/s1/sockets", 404, "not-found"),
+        ("/v1/sessions", 404, "not-found"),
+    ],
+)
+async def test_an_address_that_is_none(tmp_path: Path, path: str, status: int, code: str) -> None:
+    """The connection is denied with a problem, as a request would be; a session's id is what it is elsewhere."""
+    async with online(tmp_path) as (home, url):
+        with pytest.raises(InvalidStatus) as denied:
+            async with connect(url + path, additional_headers=await home.allow("chat")):
+                pass
+    assert denied.value.response.status_code == status
+    assert json.loads(denied.value.response.body or b"")["code"] == code
+
+
 async def test_a_page_of_another_place(tmp_path: Path) -> None:
     """A browser on another page cannot open it."""
     async with online(tmp_path) as (home, url):

@@ -19,7 +19,7 @@ from falai.host import Host
 from falai.host.ledger.port import Place
 from falai.session.jsontext import json_text
 from falai.web.access import Caller, caller_of_socket
-from falai.web.api.contract import place_of
+from falai.web.api.contract import SessionId, place_of
 from falai.web.api.following import problem, safely, session
 from falai.web.api.messages import MessageIn, receive
 from falai.web.api.said import Frame
@@ -42,7 +42,7 @@ class FrameIn(MessageIn):
 
 
 @router.websocket("/sessions/{session_id}/socket")
-async def chat(websocket: WebSocket, session_id: str, after: Cursor = "") -> None:
+async def chat(websocket: WebSocket, session_id: SessionId, after: Cursor = "") -> None:
     """Frames of a session (`ready`, `message`, `delta`, `withdrawn`, `done`, `problem`), and messages to it (`accepted`)."""
     caller = await caller_of_socket(websocket)
     if caller is None:
