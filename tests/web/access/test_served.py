@@ -221,6 +221,32 @@ async def test_messages_of_a_socket_are_counted(ledger: SQLiteLedger, token: New
         assert closed.value.rcvd.code == 1013
 
 
+async def test_a_visitor_has_so_many_sockets_open(ledger: SQLiteLedger, server: Served, token: NewToken) -> None:
+    """The token of one session holds 64 connections, and not all that the server has; another one has its own."""
+    shop = new_token(name="shop", tenant="t", scopes=["chat"], now_ms=1)
+    await ledger.run(add_token(shop.row))
+    async with AsyncExitStack() as stack:
+        for _ in range(64):
+            last = await stack.enter_async_context(socket(server, token.text))
+            await stack.enter_async_context(socket(server, shop.text))
+        with pytest.raises(InvalidStatus) as denied:
+            await stack.enter_async_context(socket(server, token.text))
+        assert denied.value.response.status_code == 429
+        await stack.enter_async_context(socket(server, shop.text))
+        await last.close()
+        async with asyncio.timeout(20):
+            while not await opened(stack, server, token.text):  # the server learns of the end a moment later
+                pass
+
+
+async def opened(stack: AsyncExitStack, server: Served, token: str) -> bool:
+    try:
+        await stack.enter_async_context(socket(server, token))
+    except InvalidStatus:
+        return False
+    return True
+
+
 # --- the end -------------------------------------------------------------------------------------
 
 

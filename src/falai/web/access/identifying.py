@@ -1,13 +1,15 @@
 """Who calls, found out once for a request, and how often somebody may.
 
 A caller that is known has a bucket of its own. Everybody else shares that of the address, whatever token they
-show: nobody can use up the requests of another one, and whoever guesses is slowed down.
+show: nobody can use up the requests of another one, and whoever guesses is slowed down. A token of one session,
+as a customer's browser has it, has only so many requests open at a time: a stream holds a connection.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from math import ceil
 from typing import Final, cast
 
@@ -18,10 +20,12 @@ from falai.web.access.heads import App, Head, Message, Receive, Send, value_of
 from falai.web.access.keys import Keys
 from falai.web.access.lasting import while_valid
 from falai.web.access.refusing import problem, refuse
+from falai.web.problems import ProblemError
 
 __all__ = ["Identifying", "caller_in", "token_in"]
 
 _CALLER: Final = "falai.caller"
+_OPEN: Final = 64
 _BEARER: Final = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 _LATER: Final = 1013  # of a WebSocket's close codes
 _PROTOCOL: Final = "falai.token."
@@ -37,6 +41,7 @@ class Identifying:
         self._app = app
         self._keys = keys
         self._buckets = Buckets(rate)
+        self._open = Counter[str]()
         self._proxies = proxies
 
     async def __call__(self, head: Head, receive: Receive, send: Send) -> None:
@@ -47,12 +52,13 @@ class Identifying:
         wait = self._take(self._whose(head, token))
         if wait is not None:
             seconds = ceil(wait)
-            why = f"Come again in {seconds} s."
-            await refuse(head, receive, send, problem("too-many-requests", why, Retry_After=str(seconds)))
+            await refuse(head, receive, send, _too_many(f"Come again in {seconds} s.", seconds))
             return
         caller = head[_CALLER] = None if token is None else await self._keys.caller(token)
         if token is None or caller is None:
             await self._app(head, receive, send)
+        elif caller.session is not None and self._open[caller.token] >= _OPEN:
+            await refuse(head, receive, send, _too_many(f"{_OPEN} requests and streams of this token are open.", 1))
         else:
             await self._with_caller(token, caller.token, head, receive, send)
 
@@ -68,7 +74,13 @@ class Identifying:
                 return {"type": "websocket.disconnect", "code": _LATER}
             return message
 
-        await while_valid(self._app, head, counting if head["type"] == "websocket" else receive, send, is_valid)
+        self._open[id] += 1
+        try:
+            await while_valid(self._app, head, counting if head["type"] == "websocket" else receive, send, is_valid)
+        finally:
+            self._open[id] -= 1
+            if not self._open[id]:
+                del self._open[id]
 
     def _take(self, whose: str) -> float | None:
         return self._buckets.take(whose, asyncio.get_running_loop().time())
@@ -76,6 +88,10 @@ class Identifying:
     def _whose(self, head: Head, token: str | None) -> str:
         known = None if token is None else self._keys.seen(token)
         return known or neighbourhood(self._proxies.client(head))
+
+
+def _too_many(why: str, seconds: int) -> ProblemError:
+    return problem("too-many-requests", why, Retry_After=str(seconds))
 
 
 def caller_in(head: Head) -> Caller | None:
