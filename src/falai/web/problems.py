@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4  # noqa: TID251 - an edge: the id that a log line and an answer share
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -169,6 +169,8 @@ def problem_of(error: Exception, *, running: bool = True) -> ProblemError:
             return ProblemError(500, "damaged-session", "What is stored of this session cannot be read.")
         case HTTPException():
             return _of_status(error)
+        case ClientDisconnect():  # anybody may, and fills no log with it
+            return ProblemError(400, "bad-request", "The body was cut off.")
         case _ if not running:
             return ProblemError(503, "not-running", "The host is starting or ending.", headers={"Retry-After": "1"})
         case HostError() | OSError():

@@ -226,8 +226,9 @@ async def test_a_visitor_has_so_many_sockets_open(ledger: SQLiteLedger, server: 
     shop = new_token(name="shop", tenant="t", scopes=["chat"], now_ms=1)
     await ledger.run(add_token(shop.row))
     async with AsyncExitStack() as stack:
-        for _ in range(64):
-            last = await stack.enter_async_context(socket(server, token.text))
+        last = await stack.enter_async_context(socket(server, token.text))
+        for _ in range(63):
+            await stack.enter_async_context(socket(server, token.text))
             await stack.enter_async_context(socket(server, shop.text))
         with pytest.raises(InvalidStatus) as denied:
             await stack.enter_async_context(socket(server, token.text))

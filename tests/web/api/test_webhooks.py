@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,27 @@ async def test_a_body_that_is_none_of_the_vendors(home: Site) -> None:
     headers = signed(SECRET.encode(), "w1", STAMP, body)
     answer = await home.client.post(PATH.format("webhook"), content=body, headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (400, "bad-payload")
+
+
+async def test_a_body_that_is_cut_off(home: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever goes away in the middle of a body is no failure of the server: a stranger could fill the log."""
+    path = PATH.format("webhook")
+    comes: list[Any] = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+    goes: list[Any] = []
+    head = {
+        "type": "http", "http_version": "1.1", "method": "POST", "scheme": "http", "path": path, "raw_path": path.encode(),
+        "query_string": b"", "root_path": "", "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+
+    async def receive() -> Any:
+        return comes.pop(0)
+
+    async def send(message: Any) -> None:
+        goes.append(message)
+
+    await home.app(head, receive, send)
+    assert goes[0]["status"] == 400
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
 
 
 async def test_there_is_no_room(home: Site) -> None:
