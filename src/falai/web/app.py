@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.applications import Starlette
 
 from falai.flow.durations import parse_duration
@@ -44,10 +44,8 @@ def create_app(
     )
     app.state.host = host
     app.state.heartbeat_s = parse_duration(settings.heartbeat) / 1000
-    api = APIRouter(prefix="/v1")
     for part in _ROUTERS:
-        api.include_router(part.router)
-    app.include_router(api)
+        app.router.routes.extend(part.router.routes)  # included as routers they would be looked for level by level
     install(app)
     keys = keys or Keys(lambda: host.ledger, host.agent.plan.name)
     app.add_middleware(guarded, settings, keys)

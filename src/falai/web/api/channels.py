@@ -16,7 +16,7 @@ from falai.web.problems import ProblemError
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["channels"])
+router = APIRouter(prefix="/v1", tags=["channels"])
 
 Name = Annotated[str, Path(description="The channel, as the host names it.", examples=["whatsapp"])]
 _OPEN = (*OPEN, "no-channel", "bad-signature", "not-running")

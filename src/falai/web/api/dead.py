@@ -18,7 +18,7 @@ from falai.web.problems import ProblemError
 
 __all__ = ["Dead", "DeadIn", "DeadOut", "Done", "router"]
 
-router = APIRouter(tags=["dead letters"])
+router = APIRouter(prefix="/v1", tags=["dead letters"])
 
 _RESPONSES = problems("no-dead-letter", *READING)
 

@@ -24,7 +24,7 @@ from falai.web.problems import ProblemError
 
 __all__ = ["Checked", "FlowHead", "FlowOut", "Flows", "Graph", "SpecIn", "router"]
 
-router = APIRouter(tags=["flows"])
+router = APIRouter(prefix="/v1", tags=["flows"])
 
 FlowId = Annotated[str, Path(description="The id of a flow.", examples=["triage"])]
 Format = Annotated[Literal["svg", "mermaid", "json"], Query(alias="format", description="The form of the drawing.")]

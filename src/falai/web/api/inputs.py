@@ -32,7 +32,7 @@ from falai.web.problems import Found, ProblemError
 
 __all__ = ["EventIn", "StartIn", "router"]
 
-router = APIRouter(tags=["inputs"])
+router = APIRouter(prefix="/v1", tags=["inputs"])
 
 
 class EventIn(Whom):

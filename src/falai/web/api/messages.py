@@ -37,7 +37,7 @@ from falai.web.page import PAGE, is_page
 
 __all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
 
-router = APIRouter(tags=["messages"])
+router = APIRouter(prefix="/v1", tags=["messages"])
 
 _EXAMPLE: JsonValue = {"text": "I would like to book a table.", "id": "m1"}
 _SAID: JsonValue = {

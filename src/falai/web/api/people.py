@@ -25,7 +25,7 @@ from falai.web.mistakes import Body, Wire
 
 __all__ = ["Gate", "HoldIn", "PersonIn", "Released", "router"]
 
-router = APIRouter(tags=["people"])
+router = APIRouter(prefix="/v1", tags=["people"])
 
 _RESPONSES = problems(*READING)
 

@@ -30,7 +30,7 @@ from falai.web.problems import ProblemError
 
 __all__ = ["Erased", "Line", "LogLine", "Logged", "SessionHead", "SessionOut", "Sessions", "Transcript", "router"]
 
-router = APIRouter(tags=["sessions"])
+router = APIRouter(prefix="/v1", tags=["sessions"])
 
 Instant = Annotated[str, Field(examples=["2026-09-20T10:00:00.000Z"])]
 Number = Annotated[

@@ -30,7 +30,7 @@ from falai.web.problems import ProblemError, problem_of
 
 __all__ = ["PROTOCOL", "FrameIn", "router"]
 
-router = APIRouter()
+router = APIRouter(prefix="/v1")
 
 PROTOCOL: Final = "falai.v1"
 

@@ -19,7 +19,7 @@ from falai.web.problems import ProblemError
 
 __all__ = ["Alive", "Ready", "StatusOut", "router"]
 
-router = APIRouter(tags=["status"])
+router = APIRouter(prefix="/v1", tags=["status"])
 
 _PATIENCE_S: Final = 5.0
 _FIGURES: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -18,7 +18,7 @@ from falai.web.api.sse import EventStream, described
 
 __all__ = ["Cursor", "begin", "router"]
 
-router = APIRouter(tags=["messages"])
+router = APIRouter(prefix="/v1", tags=["messages"])
 
 _BEGINNING = "0-0-0"
 """The cursor before all that was ever said."""
