@@ -26,7 +26,7 @@ from falai.turn.given import Given
 from falai.turn.phases import turn_phases
 from falai.turn.result import ModelCall, TurnResult
 
-__all__ = ["Drive"]
+__all__ = ["Drive", "model_call"]
 
 Call = CallWork | Unwatched
 
@@ -108,7 +108,7 @@ class Drive:
     def _note(
         self, call: Call, request: ModelRequest, begun: float, reply: ModelReply, error: str | None = None
     ) -> None:
-        record = _record(request, begun, reply, error)
+        record = model_call(request, begun, reply, error)
         self._calls.append(record)
         call.noted(record, reply)
 
@@ -142,7 +142,8 @@ class Drive:
             self._turn.finished(stop.value)
 
 
-def _record(request: ModelRequest, begun: float, reply: ModelReply, error: str | None = None) -> ModelCall:
+def model_call(request: ModelRequest, begun: float, reply: ModelReply, error: str | None = None) -> ModelCall:
+    """What is told of a call that began then (`perf_counter`) and is over now, with `error` when it failed."""
     return ModelCall(
         name=request.schema_name,
         prompt=request.prompt if request.system is None else f"{request.system}\n\n{request.prompt}",

@@ -114,7 +114,7 @@ async def test_events_and_starts_are_fired_by_hand() -> None:
 
 
 async def test_a_turn_that_fails_is_shown_and_the_conversation_goes_on() -> None:
-    """The reason is on its entry; nothing of the turn counts; the next message is played."""
+    """The reason is on its entry, and so is the call that failed; nothing of the turn counts; the next message is played."""
     model = ScriptedModel({"understand": [RuntimeError("the wire is cut"), {"mentions": {"ask": True}}]})
     desk = Agent[None](name="Ana", model=model, flows=[Flow("ask", on=[OnMention("asks")], steps=[Say("x", "Yes.")])])
     async with playground(desk, context=None) as page:
@@ -122,8 +122,13 @@ async def test_a_turn_that_fails_is_shown_and_the_conversation_goes_on() -> None
         state = await page.say("one")
         assert "the wire is cut" in state["turns"][0]["problem"]["message"]
         assert state["turns"][0]["messages"] == []
+        (call,) = state["turns"][0]["calls"]
+        assert (call["name"], call["reply"]) == ("understand", None)
+        assert "one" in call["prompt"]
+        assert "the wire is cut" in call["error"]
         state = await page.say("two")
         assert "problem" not in state["turns"][1]
+        assert [call["error"] for call in state["turns"][1]["calls"]] == [None]
 
 
 async def test_a_customers_words_stay_words() -> None:

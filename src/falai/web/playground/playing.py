@@ -20,7 +20,7 @@ from falai.session.jsontext import parse_json
 from falai.turn.result import TurnResult
 from falai.web.playground.clock import BranchClock
 from falai.web.playground.keeping import LEDGER, keep
-from falai.web.playground.recording import NOTHING, Recorded, Recorder
+from falai.web.playground.recording import Recorded, Recorder
 from falai.web.playground.turns import SESSION, Standing
 from falai.web.playground.waits import waits_of
 
@@ -57,7 +57,7 @@ class _SandboxHost(Host[Any]):
     def __init__(self, agent: Agent[Any], folder: Path, clock: BranchClock, recorder: Recorder, context: Any) -> None:
         self._folder = folder
         self._stands = clock
-        self._recorder = recorder
+        self.recorder = recorder
         self._at = ""
         self.taken: dict[str, _Taken] = {}
         """What is being played, by its key."""
@@ -68,7 +68,7 @@ class _SandboxHost(Host[Any]):
         if name == "taken":
             await self._take()
         elif name == "committed":
-            self.kept[self._at] = (await self.standing(), self._recorder.take())
+            self.kept[self._at] = (await self.standing(), self.recorder.take(self._at))
 
     async def standing(self) -> Standing:
         """How the branch stands now."""
@@ -76,12 +76,12 @@ class _SandboxHost(Host[Any]):
         return Standing(now_ms=self._stands.now_ms, kept=await asyncio.to_thread(keep, self._folder), look=look)
 
     async def _take(self) -> None:
-        self._recorder.take()
         look = await self.look(SESSION, limit=1)
         if look is not None and look.waiting:
             row = look.waiting[0]
             self._at = row.key
             self.taken[row.key] = _Taken(row, look.row.gate)
+            self.recorder.begin(row.key)
 
 
 class Player:
@@ -172,7 +172,8 @@ class Player:
     async def _failed(self, failed: SetAside) -> None:
         standing = await self.host.standing()
         what = _what(self.host.taken.pop(failed.key))
-        self._played(Played(**what, standing=standing, recorded=NOTHING, problem=failed.why))
+        recorded = self.host.recorder.take(failed.key)
+        self._played(Played(**what, standing=standing, recorded=recorded, problem=failed.why))
 
 
 def _what(taken: _Taken) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import msgspec
 
+from falai.driving import model_call
 from falai.errors import ProviderError, words_of
 from falai.flow.definition import Condition, Reset
 from falai.flow.handlers import ActionResult, ToolResult, View
@@ -20,6 +22,7 @@ from falai.flow.wire import to_wire
 from falai.model.failures import classify
 from falai.model.port import Model, ModelChunk, ModelReply, ModelRequest
 from falai.session.jsontext import is_object, to_plain
+from falai.turn.result import ModelCall
 
 __all__ = [
     "NOTHING",
@@ -35,9 +38,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply of the model to a call of this name, or how the call failed."""
+    """A reply of the model, or how the call failed; and what is told of the call."""
 
-    call: str
+    call: ModelCall
     reply: ModelReply | ProviderError
 
 
@@ -56,19 +59,28 @@ NOTHING = Recorded()
 
 
 @dataclass(slots=True)
-class Recorder:
-    """Notes what is answered since the last `take`."""
-
+class _Notes:
     answers: list[Answer] = field(default_factory=list[Answer])
     actions: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     tools: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     conditions: list[tuple[str, Any, bool]] = field(default_factory=list[tuple[str, Any, bool]])
 
-    def take(self) -> Recorded:
-        """What was noted; the notes begin anew."""
-        found = Recorded(tuple(self.answers), tuple(self.actions), tuple(self.tools), tuple(self.conditions))
-        self.answers, self.actions, self.tools, self.conditions = [], [], [], []
-        return found
+
+class Recorder:
+    """Notes what is answered to the input that is being played."""
+
+    def __init__(self) -> None:
+        self.notes = _Notes()
+        self._of = dict[str, _Notes]()
+
+    def begin(self, key: str) -> None:
+        """From now on it is this input; of an earlier try at it nothing counts."""
+        self.notes = self._of[key] = _Notes()
+
+    def take(self, key: str) -> Recorded:
+        """What was noted of an input; asked for once."""
+        notes = self._of.pop(key)
+        return Recorded(tuple(notes.answers), tuple(notes.actions), tuple(notes.tools), tuple(notes.conditions))
 
 
 class RecordedModel:
@@ -83,30 +95,37 @@ class RecordedModel:
         return self._model.name
 
     async def complete(self, request: ModelRequest) -> ModelReply:
+        begun = perf_counter()
         try:
             reply = await self._model.complete(request)
         except Exception as error:
-            self._note(request, classify(error, self._model.name))
+            self._note(request, begun, classify(error, self._model.name))
             raise
-        self._note(request, reply)
+        self._note(request, begun, reply)
         return reply
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        begun = perf_counter()
         chunks = self._model.stream(request)
         try:
             async for chunk in chunks:
                 if chunk.reply is not None:
-                    self._note(request, chunk.reply)
+                    self._note(request, begun, chunk.reply)
                 yield chunk
         except Exception as error:
-            self._note(request, classify(error, self._model.name))
+            self._note(request, begun, classify(error, self._model.name))
             raise
         finally:
             if isinstance(chunks, AsyncGenerator):  # whoever stops listening lets the provider go
                 await chunks.aclose()
 
-    def _note(self, request: ModelRequest, reply: ModelReply | ProviderError) -> None:
-        self._recorder.answers.append(Answer(request.schema_name, reply))
+    def _note(self, request: ModelRequest, begun: float, reply: ModelReply | ProviderError) -> None:
+        if isinstance(reply, ProviderError):
+            given = reply.answer if isinstance(reply.answer, ModelReply) else ModelReply()
+            call = model_call(request, begun, given, str(reply))
+        else:
+            call = model_call(request, begun, reply)
+        self._recorder.notes.answers.append(Answer(call, reply))
 
 
 def recorded_action(plan: ActionPlan, recorder: Recorder) -> ActionPlan:
@@ -121,7 +140,7 @@ def recorded_action(plan: ActionPlan, recorder: Recorder) -> ActionPlan:
 
         def note(result: Any) -> None:
             wrote = {"set": _plain(written)} if written else {}
-            recorder.actions.append((plan.name, {**_action_wire(result), **wrote}))
+            recorder.notes.actions.append((plan.name, {**_action_wire(result), **wrote}))
 
         return _noting(lambda: plan.run(replace(context, set=write), parameters), note)
 
@@ -133,7 +152,7 @@ def recorded_tool(plan: ToolPlan, recorder: Recorder) -> ToolPlan:
 
     def handle(arguments: Mapping[str, Any], context: Any) -> Any:
         def note(result: Any) -> None:
-            recorder.tools.append((plan.id, _tool_wire(result)))
+            recorder.notes.tools.append((plan.id, _tool_wire(result)))
 
         return _noting(lambda: plan.handler(arguments, context), note)
 
@@ -145,7 +164,7 @@ def recorded_condition(condition: Condition, recorder: Recorder) -> Condition:
 
     def check(view: View[Any], argument: Any) -> Any:
         verdict = condition.check(view, argument)
-        recorder.conditions.append((condition.name, argument, bool(verdict)))
+        recorder.notes.conditions.append((condition.name, argument, bool(verdict)))
         return verdict
 
     return Condition(condition.name, check)

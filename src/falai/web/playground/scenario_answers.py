@@ -20,18 +20,18 @@ __all__ = ["answers"]
 def answers(recorded: Recorded, plan: AgentPlan) -> Iterator[dict[str, Any]]:
     """An entry for each call of a turn, in order."""
     for answer in recorded.answers:
-        yield {"call": answer.call, **_said(answer, plan)}
+        yield {"call": answer.call.name, **_said(answer, plan)}
 
 
 def _said(answer: Answer, plan: AgentPlan) -> dict[str, Any]:
     if isinstance(answer.reply, ProviderError):
         return {"error": _error(answer.reply)}
     reply = answer.reply
-    envelope = _envelope(answer.call, reply)
+    envelope = _envelope(answer.call.name, reply)
     tools = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
     called = {"tools": tools} if tools else {}
     if envelope is not None:
-        return {**called, "reply": _stored(answer.call, envelope, plan)}
+        return {**called, "reply": _stored(answer.call.name, envelope, plan)}
     return {**called, **({} if tools and not reply.message else {"text": reply.message})}
 
 

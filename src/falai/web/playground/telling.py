@@ -21,7 +21,7 @@ __all__ = ["told"]
 def told(one: Happened) -> dict[str, Any]:
     """The entry of one turn."""
     entry: dict[str, Any] = {"n": one.n, "at": one.at, "input": _input(one), "silenced": one.gate.reason}
-    entry |= _nothing() if one.result is None else _turn(one.result, one.agent.plan)
+    entry |= _nothing(one) if one.result is None else _turn(one.result, one.agent.plan)
     if one.kind == "person":
         entry["messages"] = [_by_person(one)]
     if one.problem is not None:
@@ -46,9 +46,10 @@ def _woken(one: Happened) -> dict[str, Any]:
     return {} if flow is None else {"flow": flow}
 
 
-def _nothing() -> dict[str, Any]:
-    lists = ("messages", "outcomes", "changes", "started", "ended", "skipped", "calls", "steps")
-    return {name: [] for name in lists}
+def _nothing(one: Happened) -> dict[str, Any]:
+    """What came of what was no turn: of one that failed, the model was called all the same."""
+    lists = ("messages", "outcomes", "changes", "started", "ended", "skipped", "steps")
+    return {**{name: [] for name in lists}, "calls": [_call(answer.call) for answer in one.recorded.answers]}
 
 
 def _by_person(one: Happened) -> dict[str, Any]:
