@@ -173,7 +173,7 @@ def problem_of(error: Exception, *, running: bool = True) -> ProblemError:
             return ProblemError(400, "bad-request", "The body was cut off.")
         case _ if not running:
             return ProblemError(503, "not-running", "The host is starting or ending.", headers={"Retry-After": "1"})
-        case HostError() | OSError():
+        case _ if _is_away(error):
             return _logged(error, "store-away", "The store failed", {"Retry-After": "5"})
         case _:
             return _logged(error, "internal", "Something failed that should not", {})
@@ -246,6 +246,16 @@ def _methods(app: FastAPI, request: Request) -> set[str]:
         operations for template, operations in app.openapi()["paths"].items() if compile_path(template)[0].match(path)
     ]
     return {method.upper() for operations in fitting for method in operations}
+
+
+def _is_away(error: BaseException | None) -> bool:
+    """Whether it is the store's failure and no mistake: what each driver of a database calls `OperationalError` (PEP 249),
+    by itself or as the reason of another error. No driver is imported for that.
+    """
+    if error is None or isinstance(error, HostError | OSError):
+        return error is not None
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return "OperationalError" in names or _is_away(error.__cause__)
 
 
 def _full(error: OverloadedError) -> ProblemError:
