@@ -7,6 +7,7 @@ grace to finish. Nothing of a request is logged.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -24,6 +25,7 @@ __all__ = ["Endings", "bound", "loopback_only", "serve", "url_of"]
 
 _HEAD_S: Final = 20.0
 _WEBSOCKET: Final = object()
+_UVICORN: Final = logging.getLogger("uvicorn.error")
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -78,6 +80,7 @@ async def serve(
     server = _Server(config, ready, head_s)
     serving = asyncio.create_task(server.serve([at]))
     stopping = asyncio.create_task(stop.wait())
+    _UVICORN.addFilter(_is_true)
     try:
         await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -85,6 +88,7 @@ async def serve(
         endings.end()
         server.should_exit = True
         await serving
+        _UVICORN.removeFilter(_is_true)
 
 
 class Endings:
@@ -147,6 +151,11 @@ class _Server(uvicorn.Server):
 
     def capture_signals(self) -> AbstractContextManager[Any]:  # type: ignore[override]  # it is a generator's there
         return nullcontext()
+
+
+def _is_true(record: logging.LogRecord) -> bool:
+    """A WebSocket that was denied with an answer is told as a failure of the application: a stranger could fill the log."""
+    return record.msg != "ASGI callable returned without completing handshake."
 
 
 def _has_no_request(connection: Any) -> bool:

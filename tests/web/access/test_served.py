@@ -182,6 +182,15 @@ async def test_a_socket_is_denied_with_a_problem(
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+async def test_a_socket_that_is_denied_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """A stranger fills no log with errors."""
+    async with served(application()) as server:
+        with pytest.raises(InvalidStatus):
+            async with socket(server, None):
+                pass
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+
+
 async def test_a_message_that_is_too_large_ends_the_socket(server: Served, token: NewToken) -> None:
     """As a body would be refused."""
     async with socket(server, token.text) as open_socket:
