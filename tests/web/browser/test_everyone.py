@@ -58,6 +58,20 @@ async def test_on_a_telephone(page: Page) -> None:
     await expect(playground.last).to_contain_text("Hello, this is Sofia")
 
 
+@pytest.mark.parametrize("window", [NARROW])
+async def test_on_a_telephone_the_turn_that_was_looked_at_is_in_view(page: Page) -> None:
+    """Whoever chooses a turn among what it did finds it when going back to the conversation."""
+    playground = Playground(page)
+    await playground.fresh()
+    await playground.say("one", "two", "three", "four", "five", "six")
+    await playground.press("side.house")
+    await playground.look("turn")
+    for _ in range(5):
+        await playground.press("turn.before")
+    await playground.press("side.chat")
+    await expect(playground.turns.first).to_be_in_viewport()
+
+
 async def test_by_keyboard_alone(playground: Playground) -> None:
     """From the first key: to the box, a message, the tabs by arrows, a dialog and back to where one was."""
     page, keys = playground.page, playground.page.keyboard

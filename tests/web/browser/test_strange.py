@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from web.browser import stranger
 from web.browser.playground import Playground, t
@@ -15,8 +15,11 @@ AGENT = [str(Path(stranger.__file__))]
 TABS = ("fields", "flows", "turn", "calls", "graph", "editor", "session")
 
 
+NARROW = {"viewport": {"width": 390, "height": 800}}
+
+
 @pytest.fixture
-async def playground(page) -> Playground:
+async def playground(page: Page) -> Playground:
     """A conversation that ends with a visit of somebody with a strange name."""
     playground = Playground(page)
     await playground.press("branch.new")
@@ -35,6 +38,19 @@ async def test_texts_are_texts(playground: Playground) -> None:
         assert await playground.page.locator("#playground").locator("img, script").count() == 0
         assert (tab, await playground.page.evaluate("document.documentElement.scrollWidth - innerWidth")) <= (tab, 0)
     assert await playground.page.evaluate("window.harm") is None
+
+
+@pytest.mark.parametrize("window", [NARROW])
+async def test_long_names_on_a_telephone(page: Page) -> None:
+    """No panel is wider than the screen, and no word is broken to make place for a name."""
+    playground = Playground(page)
+    await playground.say("a visit, please", f"My name is {stranger.MARKUP}")
+    await playground.press("side.house")
+    for tab in TABS:
+        panel = await playground.look(tab)
+        assert (tab, await panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth")) == (tab, 0)
+    label = (await playground.look("graph")).locator(".flow-choice")
+    assert await label.evaluate("(one) => one.clientHeight < 60")
 
 
 async def test_names_that_every_object_has(playground: Playground) -> None:

@@ -12,12 +12,12 @@ const PLAYED = new Set(["message", "event", "start", "wake"]);
 export function Chat() {
   const { state, t } = useApp();
   const list = useRef(/** @type {HTMLElement | null} */ (null));
-  const { server, pending, turn } = state;
+  const { server, pending, turn, side } = state;
   useEffect(() => {
     // What is under way comes last; else the turn that is looked at is the newest, or was chosen.
     const looked = [...(list.current?.querySelectorAll(".chosen, .pending") ?? [])].at(-1);
     looked?.scrollIntoView({ block: "nearest" });
-  }, [server?.branch, server?.turns.length, pending, turn]);
+  }, [server?.branch, server?.turns.length, pending, turn, side]);
   return html`<div class="chat" tabindex="0" role="region" aria-label=${t("chat.title")}>
     ${!server?.turns.length && !pending && html`<${Welcome} />`}
     <ol class="turns" ref=${list}>

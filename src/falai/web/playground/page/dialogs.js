@@ -127,7 +127,7 @@ function ClockForm() {
     <p>${t("clock.help")}</p>
     <div class="row">
       <label>${t("clock.amount")}
-        <input type="number" min="1" step="any" value=${amount} onInput=${into(setAmount)} /></label>
+        <input type="number" min="1" max="1e10" step="any" value=${amount} onInput=${into(setAmount)} /></label>
       <label>${t("clock.unit")}
         <${Select} value=${unit} set=${setUnit} options=${Object.keys(UNITS).map((one) => [one, t(`clock.${one}`)])} /></label>
     </div>
