@@ -22,8 +22,13 @@ __all__ = ["Body", "Wire", "problem_of_mistakes"]
 
 _HINTS: Mapping[str, str] = {
     "missing": "It has to be there",
+    "string_pattern_mismatch": (
+        "An id has a sign that is no space, and nowhere U+0000; a cursor is one that a frame brought, or `start`"
+    ),
     "model_attributes_type": "Send a JSON object, with `Content-Type: application/json`",
 }
+_WORDS: Mapping[str, str] = {"string_pattern_mismatch": "it has not the form of an id, or of a cursor"}
+"""Said in place of the framework's words, which would be a regular expression."""
 
 
 class Wire(BaseModel):
@@ -74,10 +79,11 @@ def _literal(text: str) -> Any:
 
 
 def _found(one: Mapping[str, Any]) -> Found:
-    kind = str(one["type"]).replace("_", "-")
+    kind = str(one["type"])
     context = cast("Mapping[str, Any]", one.get("ctx") or {})
-    hint = context.get("hint") or _HINTS.get(str(one["type"]), "")
-    return Found("".join(_path(one["loc"])), kind, str(one["msg"]), str(hint))
+    hint = context.get("hint") or _HINTS.get(kind, "")
+    message = _WORDS.get(kind, str(one["msg"]))
+    return Found("".join(_path(one["loc"])), kind.replace("_", "-"), message, str(hint))
 
 
 def _path(loc: Sequence[str | int]) -> Iterator[str]:

@@ -296,3 +296,4 @@ async def test_names_that_are_none(home: Site, name: str) -> None:
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
     answer = await home.client.post("/v1/sessions/s1/messages", json={"text": "Hi", "id": name})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert "\\" not in answer.json()["errors"][0]["message"], "nobody is told a regular expression"
