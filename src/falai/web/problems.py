@@ -39,6 +39,7 @@ __all__ = [
     "Problems",
     "document",
     "install",
+    "is_away",
     "problem_of",
     "response",
 ]
@@ -173,7 +174,7 @@ def problem_of(error: Exception, *, running: bool = True) -> ProblemError:
             return ProblemError(400, "bad-request", "The body was cut off.")
         case _ if not running:
             return ProblemError(503, "not-running", "The host is starting or ending.", headers={"Retry-After": "1"})
-        case _ if _is_away(error):
+        case _ if is_away(error):
             return _logged(error, "store-away", "The store failed", {"Retry-After": "5"})
         case _:
             return _logged(error, "internal", "Something failed that should not", {})
@@ -248,14 +249,14 @@ def _methods(app: FastAPI, request: Request) -> set[str]:
     return {method.upper() for operations in fitting for method in operations}
 
 
-def _is_away(error: BaseException | None) -> bool:
+def is_away(error: BaseException | None) -> bool:
     """Whether it is the store's failure and no mistake: what each driver of a database calls `OperationalError` (PEP 249),
     by itself or as the reason of another error. No driver is imported for that.
     """
     if error is None or isinstance(error, HostError | OSError):
         return error is not None
     names = {kind.__name__ for kind in type(error).__mro__}
-    return "OperationalError" in names or _is_away(error.__cause__)
+    return "OperationalError" in names or is_away(error.__cause__)
 
 
 def _full(error: OverloadedError) -> ProblemError:

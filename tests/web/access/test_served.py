@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -284,6 +285,35 @@ async def test_a_stream_ends_with_its_token(ledger: SQLiteLedger, token: NewToke
         assert not staying.done()
         server.stop.set()
         assert await staying is None
+
+
+async def test_a_stream_outlasts_a_store_that_is_away(ledger: SQLiteLedger, token: NewToken) -> None:
+    """It is not cut, and ends with its token once the store can be asked again."""
+    refused: list[None] = []
+    away = False
+
+    def ledger_of() -> SQLiteLedger:
+        if away:
+            refused.append(None)
+            raise sqlite3.OperationalError("it is away")
+        return ledger
+
+    app = guarded(streams_for_ever, WebSettings(), Keys(ledger_of, AGENT))
+    async with (
+        httpx2.AsyncClient(timeout=30) as client,
+        served(app) as server,
+        client.stream("GET", server.url, headers=bearer(token)) as answer,
+    ):
+        pieces = answer.aiter_raw()
+        assert await anext(pieces) == b": on\n\n"
+        away = True
+        async with asyncio.timeout(20):
+            while len(refused) < 2:
+                await asyncio.sleep(0.05)
+        away = False
+        await ledger.run(revoke_token(token.row.id, now_ms=2))
+        async with asyncio.timeout(20):
+            assert [piece async for piece in pieces] == []
 
 
 async def test_a_server_that_ends_closes_its_sockets(ledger: SQLiteLedger, token: NewToken) -> None:

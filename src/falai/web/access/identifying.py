@@ -20,7 +20,7 @@ from falai.web.access.heads import App, Head, Message, Receive, Send, value_of
 from falai.web.access.keys import Keys
 from falai.web.access.lasting import while_valid
 from falai.web.access.refusing import problem, refuse
-from falai.web.problems import ProblemError
+from falai.web.problems import ProblemError, is_away
 
 __all__ = ["Identifying", "caller_in", "token_in"]
 
@@ -64,7 +64,13 @@ class Identifying:
 
     async def _with_caller(self, token: str, id: str, head: Head, receive: Receive, send: Send) -> None:
         async def is_valid() -> bool:
-            return await self._keys.caller(token) is not None
+            """While the store is away no token can be revoked, and nothing be said: what is open stays so."""
+            try:
+                return await self._keys.caller(token) is not None
+            except Exception as error:
+                if not is_away(error):
+                    raise
+                return True
 
         async def counting() -> Message:
             """Each message of a WebSocket counts as a request does."""
