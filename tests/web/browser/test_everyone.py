@@ -32,6 +32,23 @@ async def test_no_barriers(playground: Playground) -> None:
         await expect(playground.dialog).to_have_count(0)
 
 
+async def test_the_focus_stays_where_one_works(playground: Playground) -> None:
+    """A button that does something can be pressed again; where it is gone behind that, one may write."""
+    keyboard = playground.page.keyboard
+    day = playground.button("clock.day")
+    await day.focus()
+    for days in (1, 2):
+        await keyboard.press("Enter")
+        await expect(playground.turns).to_have_count(days)
+        await expect(day).to_be_focused()
+    await playground.press("gate.close")
+    await playground.press("gate.close", within=playground.dialog)
+    await expect(playground.dialog).to_have_count(0)
+    await playground.button("gate.open").focus()
+    await keyboard.press("Enter")
+    await expect(playground.box).to_be_focused()
+
+
 @pytest.mark.parametrize("window", [NARROW])
 async def test_no_barriers_on_a_telephone(page: Page) -> None:
     """Nor there."""

@@ -67,7 +67,7 @@ async def test_the_gate_and_a_person(playground: Playground) -> None:
     await expect(playground.last).to_contain_text(t("turn.silenced"))
 
     await playground.page.get_by_role("combobox", name=t("composer.as")).select_option("person")
-    await playground.page.get_by_role("textbox", name=t("composer.by"), exact=True).fill("Rita")
+    await playground.page.get_by_role("textbox", name=t("name"), exact=True).fill("Rita")
     await playground.box.fill("Rita here. It is 75 euros.")
     await playground.press("composer.send")
     await playground.hears("Rita here. It is 75 euros.")
@@ -93,7 +93,7 @@ async def test_the_model_says_what_one_writes(playground: Playground, guard: Gua
         if number:
             await playground.press("queue.add", playground.dialog)
         await playground.dialog.get_by_role("combobox", name=t("queue.call")).nth(number).select_option(call)
-        await playground.dialog.get_by_role("textbox", name=t("queue.reply"), exact=True).nth(number).fill(reply)
+        await playground.dialog.get_by_role("textbox", name=t("calls.reply"), exact=True).nth(number).fill(reply)
     await playground.press("model.use", playground.dialog)
     await expect(playground.button("model.open", name=t("model.scripted"))).to_be_visible()
     await playground.say("are you there?")

@@ -18,7 +18,7 @@ STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 EXPRESSION = r"(?<![\w)\]}\s])\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/\w*"
 CODE = {
     ".js": re.compile(rf"(?P<comment>/\*.*?\*/|//[^\n]*)|{STRING}|{EXPRESSION}|[\w$]+|\s+|.", re.DOTALL),
-    ".css": re.compile(rf"(?P<comment>/\*.*?\*/)|{STRING}|[^\s{{}};,\"'/]+|\s+|.", re.DOTALL),
+    ".css": re.compile(rf"(?P<comment>/\*.*?\*/)|{STRING}|[^\s{{}};:,\"'/]+|\s+|.", re.DOTALL),
 }
 TEMPLATE = re.compile(r"\\.|\$\{|`|(?:[^\\`$]|\$(?!\{))+", re.DOTALL)
 
@@ -56,4 +56,4 @@ def test_the_reader_of_sources_knows_what_is_no_comment():
     source = 'a = "/* b */"; // c\nd(/[/*]\\/*/g, `//${{ e: `/* f` }} g`) / 2 /* h */ / 3'
     assert [token for token in tokens(source, ".js") if len(token) > 2] == ['"/* b */"', "/[/*]\\/*/g", "/* f"]
     assert "h" not in list(tokens(source, ".js"))
-    assert list(tokens('a{b:"/* c */"}/* d */', ".css")) == ["a", "{", "b:", '"/* c */"', "}"]
+    assert list(tokens('a{b:"/* c */"}/* d */', ".css")) == ["a", "{", "b", ":", '"/* c */"', "}"]

@@ -31,7 +31,7 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FOR_READERS: Final = re.compile(r"^\s*//.*\n|^\s+", re.MULTILINE)
-_AROUND: Final = re.compile(r"\s*([{};,])\s*")
+_AROUND: Final = re.compile(r"\s*([{};,])\s*|(?<=:)\s+")
 _IMPORT_MAP: Final = re.compile(r'<script type="importmap"[^>]*>(.*?)</script>', re.DOTALL)
 
 

@@ -6,6 +6,7 @@
 
 import { Lost, Refused, file, get, post } from "./api.js";
 import { translator } from "./text/words.js";
+import { focusBack } from "./ui.js";
 /** @import { Server, Store } from "./types" */
 
 const RETRY_MS = 2000;
@@ -178,6 +179,7 @@ export class Actions {
 
   /** Does something at a place; true when it went well. @param {string} place @param {() => Promise<void>} what */
   async #at(place, what) {
+    const { activeElement, body } = document;
     this.set("begun", { place });
     try {
       await what();
@@ -187,6 +189,8 @@ export class Actions {
       return false;
     } finally {
       this.set("ended");
+      // A button that cannot be pressed meanwhile loses the focus.
+      requestAnimationFrame(() => document.activeElement === body && focusBack(/** @type {any} */ (activeElement)));
     }
   }
 

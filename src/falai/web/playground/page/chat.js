@@ -18,7 +18,7 @@ export function Chat() {
     const looked = [...(list.current?.querySelectorAll(".chosen, .pending") ?? [])].at(-1);
     looked?.scrollIntoView({ block: "nearest" });
   }, [server?.branch, server?.turns.length, pending, turn, side]);
-  return html`<div class="chat" tabindex="0" role="region" aria-label=${t("chat.title")}>
+  return html`<div class="chat" tabindex="0" role="region" aria-label=${t("side.chat")}>
     ${!server?.turns.length && !pending && html`<${Welcome} />`}
     <ol class="turns" ref=${list}>
       ${server?.turns.map((one) => html`<${Turn} key=${one.n} turn=${one} />`)}
@@ -60,7 +60,7 @@ export function Exchange({ turn }) {
   return html`
     ${
       input.kind === "message"
-        ? html`<div class="bubble mine"><span class="sr">${t("who.message")}: </span><p>${input.text}</p></div>`
+        ? html`<div class="bubble mine"><span class="sr">${t("role.customer")}: </span><p>${input.text}</p></div>`
         : input.kind !== "person" && html`<p class="happening"><${InputWords} turn=${turn} /></p>`
     }
     ${messages.map((message) => html`<${Bubble} key=${message.id} message=${message} />`)}
@@ -103,13 +103,11 @@ function Pending({ text, words }) {
   return html`<li class="turn pending">
     <div class="bubble mine"><p>${text}</p></div>
     <div class="bubble theirs provisional">
-      ${words ? html`<p>${words}</p>` : html`<${Dots} />`}
+      ${words ? html`<p>${words}</p>` : html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>`}
       <div class="meta">${words ? t("message.provisional") : t("message.thinking")}</div>
     </div>
   </li>`;
 }
-
-const Dots = () => html`<span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>`;
 
 // --- where one writes -------------------------------------------------------------------------
 
@@ -141,7 +139,7 @@ export function Composer() {
         ]} />
       ${
         person &&
-        html`<input class="by" aria-label=${t("composer.by")} placeholder=${t("composer.by")} value=${by}
+        html`<input class="by" aria-label=${t("name")} placeholder=${t("name")} value=${by}
         onInput=${into(setBy)} />`
       }
       <${Happenings} />

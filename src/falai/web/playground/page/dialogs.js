@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Exchange } from "./chat.js";
 import { inline } from "./text/words.js";
 import { branchTitle } from "./state.js";
-import { Empty, Icon, Problem, Section, Select, html, into, useApp } from "./ui.js";
+import { Empty, Icon, Problem, Section, Select, focusBack, html, into, useApp } from "./ui.js";
 /** @import { ModelChoice, Server, Turn } from "./types" */
 
 /** @type {Record<string, () => any>} */
@@ -30,7 +30,7 @@ function Dialog({ name, children }) {
   useEffect(() => {
     const opener = /** @type {HTMLElement} */ (document.activeElement);
     dialog.current?.showModal();
-    return () => (opener.isConnected ? opener : document.getElementById("composer"))?.focus();
+    return () => focusBack(opener);
   }, []);
   const close = () => act.set("dialog", { dialog: "" });
   const beside = (/** @type {Event} */ event) => event.target === dialog.current && close();
@@ -85,7 +85,7 @@ function EventForm() {
   const { value, error } = parsed(text);
   return html`<${Form} send=${() => act.event(name.trim(), value)} label=${t("event.send")} disabled=${!name.trim() || !!error}>
     <p>${t("event.help")}</p>
-    <label>${t("event.name")}
+    <label>${t("name")}
       <input list="events" required value=${name} onInput=${into(setName)} /></label>
     <datalist id="events">${events.map((event) => html`<option value=${event}></option>`)}</datalist>
     <${JsonBox} label=${t("event.payload")} value=${text} set=${setText} />
@@ -187,7 +187,7 @@ function Queue({ replies, set }) {
       ({ call, reply }, at) => html`<li class="row">
         <${Select} label=${t("queue.call")} value=${call} options=${CALLS}
           set=${(/** @type {string} */ call) => change(at, { call })} />
-        <textarea class="code" rows="2" aria-label=${t("queue.reply")} placeholder=${t(`queue.${call}`)} value=${reply}
+        <textarea class="code" rows="2" aria-label=${t("calls.reply")} placeholder=${t(`queue.${call}`)} value=${reply}
           onInput=${into((reply) => change(at, { reply }))}></textarea>
         <button type="button" class="plain" aria-label=${t("queue.remove")}
           onClick=${() => set(replies.filter((_, i) => i !== at))}><${Icon} name="close" /></button>

@@ -32,6 +32,10 @@ function ProblemText({ problem }) {
 /** @param {{ path?: string, message?: string, hint?: string | null }} error */
 const errorLine = ({ path, message, hint }) => html`${path && html`<code>${path}</code> `}${message} ${hint}`;
 
+/** The focus goes back to what had it; where that is gone, to where one writes. @param {HTMLElement} element */
+export const focusBack = (element) =>
+  (element.isConnected ? element : document.getElementById("composer"))?.focus();
+
 /** What stands where there is nothing. @param {{ children: any }} props */
 export const Empty = ({ children }) => html`<p class="empty">${children}</p>`;
 

@@ -21,7 +21,7 @@ export function TurnPanel() {
       <ol class="outcomes">${outcomes.map((outcome) => html`<${OutcomeLine} outcome=${outcome} turn=${turn} />`)}</ol><//>`
     }
     ${changes.length > 0 && html`<${Section} title=${t("turn.changes")}><${Changes} changes=${changes} /><//>`}
-    ${flows > 0 && html`<${Section} title=${t("turn.flows")}><${Comings} turn=${turn} /><//>`}
+    ${flows > 0 && html`<${Section} title=${t("tab.flows")}><${Comings} turn=${turn} /><//>`}
     ${!outcomes.length && !changes.length && !flows && html`<${Empty}>${t("turn.nothing")}<//>`}`;
 }
 
@@ -104,7 +104,7 @@ function CallCard({ call, open }) {
   const { state, t } = useApp();
   const { name, model, prompt, reply, error } = call;
   return html`<details class="call" open=${open}>
-    <summary><strong>${t(`call.${name}`, { or: name })}</strong> <span class="soft">${model}</span> ${error && html`<${Tag} kind="failed">${t("calls.failed")}<//>`}
+    <summary><strong>${t(`call.${name}`, { or: name })}</strong> <span class="soft">${model}</span> ${error && html`<${Tag} kind="failed">${t("status.failed")}<//>`}
       <span class="figures">${figures(call, state.lang, t)}</span></summary>
     ${error && html`<p class="wrong">${error}</p>`}
     <h3>${t("calls.prompt")}</h3><pre tabindex="0" aria-label=${t("calls.prompt")}>${block(prompt)}</pre>
