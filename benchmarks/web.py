@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -33,6 +32,7 @@ from falai.host.ledger.tokens import add_token
 from falai.web import WebSettings, create_app
 from falai.web.access.tokens import new_token
 from falai.web.playground.page import _files  # pyright: ignore[reportPrivateUsage] - as they are sent
+from falai.web.serving import bound
 
 LIMIT = 2.0
 PAGE_LIMIT = 40.0
@@ -97,7 +97,8 @@ def empty() -> FastAPI:
 @asynccontextmanager
 async def serving(app: FastAPI, token: str) -> AsyncIterator[Client]:
     """The app on a free port of the loopback; gives a client of it."""
-    place = socket.create_server(("127.0.0.1", 0))  # whoever connects now is answered when the server is up
+    place = bound("127.0.0.1", 0)  # as `falai serve` does
+    place.listen()  # whoever connects now is answered when the server is up
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
     task = asyncio.create_task(server.serve([place]))
     client = await Client.start(place.getsockname()[1], {"Authorization": f"Bearer {token}"})
