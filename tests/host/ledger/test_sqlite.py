@@ -175,7 +175,9 @@ async def test_a_full_disk(path: Path) -> None:
 BOUNDED = {"falai_inbox_ready", "falai_inbox_queue", "falai_inbox_dead", "falai_outbox_ready", "falai_outbox_queue",
            "falai_outbox_dead", "falai_outbox_dead_key", "falai_inbox_said", "falai_inbox_known", "falai_outbox_old",
            "falai_tokens_expired", "falai_tokens_revoked"}  # fmt: skip
-WHOLE = re.compile(r"SCAN (?!waiting|CONSTANT|falai_meta|falai_starts|falai_tokens|\w+ USING INDEX falai_(?:in|out)box_queue)")
+WHOLE = re.compile(
+    r"SCAN (?!waiting|CONSTANT|falai_meta|falai_starts|falai_tokens|\w+ USING INDEX falai_(?:in|out)box_queue)"
+)
 
 
 def _statements() -> Iterator[tuple[str, str]]:
