@@ -14,7 +14,7 @@ import gc
 import logging
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -103,7 +103,7 @@ class Sides:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, token: str) -> AsyncIterator[Client]:
+async def serving(app: FastAPI, token: str) -> AsyncGenerator[Client]:
     """The app on a free port of the loopback; gives a client of it."""
     place = bound("127.0.0.1", 0)  # as `falai serve` does
     place.listen()  # whoever connects now is answered when the server is up

@@ -6,7 +6,7 @@ A token is printed once, when it is made, and alone on standard output; the data
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,12 +79,15 @@ def run_list(store: str, *, tenant: str | None, agent: str | None, as_json: bool
 
     async def look(ledger: Ledger) -> int:
         rows = await ledger.run(list_tokens(tenant=tenant, agent=agent))
-        lines = (json_text(_shown(row)) for row in rows) if as_json else table([_COLUMNS, *map(_cells, rows)])
-        for line in lines:
+        for line in map(json_text, map(_shown, rows)) if as_json else _table(rows):
             print(line)
         return 0
 
     return _on_ledger(store, look)
+
+
+def _table(rows: Sequence[TokenRow]) -> Iterable[str]:
+    return table([_COLUMNS, *map(_cells, rows)]) if rows else ["there is no token; `falai token create` makes one"]
 
 
 def run_revoke(store: str, ids: Sequence[str]) -> int:
