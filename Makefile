@@ -6,6 +6,8 @@ UV := 0.13.9
 INSTALLED := .venv/installed
 PYRIGHT := .venv/pyright-installed
 ARGS ?=
+# A process for each core; a file's tests stay together, since they share a server or a page.
+TESTS = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 # pyright's PyPI package fetches the program itself at its first run: kept inside the environment.
 export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/.venv/pyright
@@ -21,10 +23,10 @@ chat: $(INSTALLED) ## the same in the terminal; ARGS="--model openai:gpt-5-mini"
 	$(BIN)/falai chat $(ARGS)
 
 test: setup ## the default tests; ARGS="-k name" goes to pytest
-	$(BIN)/python -m pytest $(ARGS)
+	$(TESTS) $(ARGS)
 
 full: setup ## the long form of every test
-	$(BIN)/python -m pytest --full $(ARGS)
+	$(TESTS) --full $(ARGS)
 
 check: lint types docs test ## all that a change has to pass
 

@@ -183,7 +183,11 @@ async def test_what_is_no_name(client: Any, name: str) -> None:
         PostgresStore(client, table=name)
 
 
-@pytest.mark.parametrize("client", [None, 5, "postgresql://x", ConnectionPool("", open=False)], ids=str)
+@pytest.mark.parametrize(
+    "client",
+    [None, 5, "postgresql://x", ConnectionPool("", open=False)],
+    ids=["None", "a number", "an address", "a pool of the other kind"],
+)
 def test_what_is_no_client(client: Any) -> None:
     """It is refused at construction, and told what would be one."""
     with pytest.raises(TypeError, match="psycopg"):

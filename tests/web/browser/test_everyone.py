@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import BrowserContext, Page, expect
 
 from web.browser.axe import barriers
+from web.browser.demo import Demo
 from web.browser.playground import VISIT, Playground, t, words
 
 TABS = ("fields", "flows", "turn", "calls", "graph", "editor", "session")
@@ -176,3 +177,18 @@ async def test_in_portuguese(page: Page) -> None:
     await page.reload()
     await expect(page.get_by_role("button", name=t("composer.send"))).to_be_visible()
     await expect(page.locator("html")).to_have_attribute("lang", "en")
+
+
+IN_THE_BACKGROUND = """
+    const later = setTimeout;
+    requestAnimationFrame = () => 0;
+    setTimeout = (what, ms, ...rest) => later(what, Math.max(ms ?? 0, 1000), ...rest);
+"""
+
+
+async def test_opened_in_a_tab_that_nobody_looks_at(context: BrowserContext, demo: Demo) -> None:
+    """Such a page gets no picture and slow timers: the server's answer is there first, and is shown all the same."""
+    await context.add_init_script(IN_THE_BACKGROUND)
+    page = await context.new_page()
+    await page.goto(f"{demo.url}/playground/")
+    await expect(page.locator("#composer")).to_be_visible(timeout=5000)

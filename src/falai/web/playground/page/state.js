@@ -81,7 +81,7 @@ const stale = (before, now) =>
 /** The state after an event. @type {(state: State, event: any) => State} */
 export const reduce = (state, event) => ({ ...state, ...CHANGES[event.kind](state, event) });
 
-/** Holds the state and tells who listens. @param {State} state @returns {Store} */
+/** Holds the state and tells who listens, at once and from then on. @param {State} state @returns {Store} */
 export function createStore(state) {
   /** @type {Set<(state: State) => void>} */
   const listeners = new Set();
@@ -93,6 +93,8 @@ export function createStore(state) {
     },
     subscribe: (listener) => {
       listeners.add(listener);
+      // Before the first picture, behind which the page begins to listen, the server may have answered.
+      listener(state);
       return () => listeners.delete(listener);
     },
   };
