@@ -6,6 +6,8 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Any
 
+import pytest
+
 from falai.web.access import Headers, page_policy
 from web.access.asking import application, ask
 
@@ -16,9 +18,23 @@ async def test_every_answer_has_them() -> None:
     for host in ("localhost", "evil.example"):
         said = (await ask(app, headers=[("host", host)])).headers
         assert said["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
-        assert (said["x-content-type-options"], said["x-frame-options"]) == ("nosniff", "DENY")
-        assert (said["referrer-policy"], said["cache-control"]) == ("no-referrer", "no-store")
-        assert said["cross-origin-resource-policy"] == said["cross-origin-opener-policy"] == "same-origin"
+        assert (said["x-content-type-options"], said["cache-control"]) == ("nosniff", "no-store")
+        assert said["cross-origin-resource-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "image/svg+xml", "text/plain", None])
+async def test_what_a_browser_could_show_has_more(kind: str | None) -> None:
+    """A document may not be framed by an old browser, opened by another page, or ask for the camera."""
+
+    async def page(head: Any, receive: Any, send: Any) -> None:
+        own = [] if kind is None else [(b"content-type", kind.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": own})
+        await send({"type": "http.response.body", "body": b""})
+
+    said = (await ask(Headers(page))).headers
+    assert (said["x-frame-options"], said["referrer-policy"]) == ("DENY", "no-referrer")
+    assert said["cross-origin-opener-policy"] == "same-origin"
+    assert said["permissions-policy"] == "camera=(), geolocation=(), microphone=()"
 
 
 async def test_what_an_answer_says_itself_stays() -> None:

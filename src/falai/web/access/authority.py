@@ -39,6 +39,7 @@ def place_of_origin(text: str) -> Place | None:
     return None if found is None else place_of_host(found[2], found[1].lower())
 
 
+@lru_cache(maxsize=256)  # likewise
 def is_loopback(name: str) -> bool:
     """Whether this name, as a `Place` has it, leads nowhere but to this machine."""
     if name == LOOPBACK:

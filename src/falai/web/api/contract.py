@@ -22,13 +22,15 @@ from falai.web.mistakes import Wire
 from falai.web.problems import CODES, MEDIA_TYPE, Found, ProblemError
 
 __all__ = [
-    "OPEN", "READING", "TAKING", "ChatCaller", "FlowsCaller", "HostOf", "InputId", "Limit", "OperateCaller", "PeopleCaller", "ReadCaller",
+    "NO_NUL", "OPEN", "READING", "TAKING", "ChatCaller", "FlowsCaller", "HostOf", "InputId", "Limit", "OperateCaller", "PeopleCaller", "ReadCaller",
     "SessionId", "Taken", "answered", "place_of", "problems", "refused",
 ]  # fmt: skip
 
 ID: Final = r"^[^\x00]*[^\x00\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\x00]*$"
 r"""An id has a character that is no space, as Python counts them (`\S` means something else in each language), and
 none that is NUL, which not every database can keep."""
+NO_NUL: Final = r"^[^\x00]*$"
+"""Not every database can keep NUL."""
 LONGEST: Final = 120
 """Characters of an id: of four bytes each they fit a row's index, with what the host puts before them."""
 

@@ -18,6 +18,7 @@ from falai.session.inputs import Message
 from falai.web.access import Caller
 from falai.web.access.refusing import problem
 from falai.web.api.contract import (
+    NO_NUL,
     TAKING,
     ChatCaller,
     InputId,
@@ -28,6 +29,7 @@ from falai.web.api.contract import (
     problems,
     refused,
 )
+from falai.web.api.direct import direct
 from falai.web.api.following import reply, safely, set_aside
 from falai.web.api.said import Said, said
 from falai.web.api.sse import EVENT_STREAM, EventStream, described
@@ -35,8 +37,6 @@ from falai.web.mistakes import Body
 from falai.web.page import PAGE, is_page
 
 __all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
-
-router = APIRouter(prefix="/v1", tags=["messages"])
 
 _EXAMPLE: JsonValue = {"text": "I would like to book a table.", "id": "m1"}
 _SAID: JsonValue = {
@@ -78,9 +78,11 @@ class Whose(Told):
 class Whom(Body):
     """What an input tells of its session; what is left out stays as it is."""
 
-    customer: Annotated[str | None, Field(max_length=120, description="Whose session this is.")] = None
-    channel: Annotated[str | None, Field(max_length=120, description="The channel that answers go out by.")] = None
-    address: Annotated[str | None, Field(max_length=120, description="Where they go.")] = None
+    customer: Annotated[str | None, Field(max_length=120, pattern=NO_NUL, description="Whose session this is.")] = None
+    channel: Annotated[
+        str | None, Field(max_length=120, pattern=NO_NUL, description="The channel that answers go out by.")
+    ] = None
+    address: Annotated[str | None, Field(max_length=120, pattern=NO_NUL, description="Where they go.")] = None
 
     def whose(self, caller: Caller) -> Told:
         """For the host. Raises `ProblemError` for a token of one session, as a customer's browser has it: it may say
@@ -129,6 +131,9 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     202: {"model": Taken, "description": "It is taken in; its turn is still to come."},
     **problems("set-aside", *TAKING),
 }
+
+
+router = APIRouter(prefix="/v1", tags=["messages"], route_class=direct(MessageIn, "chat"))
 
 
 @router.post("/sessions/{session_id}/messages", response_model=Answered, responses=_RESPONSES)
