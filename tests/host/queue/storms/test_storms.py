@@ -20,7 +20,7 @@ from host.queue.storms.plants import NAMES, QUICKLY_FOUND
 pytestmark = [pytest.mark.faults, pytest.mark.servers]
 
 TESTS = Path(__file__).parents[3]
-SEEDS_OF_A_PLANT = 30  # most are found by the first few
+SEEDS_OF_A_PLANT = 100  # most are found by the first few; who takes over has to hit the moment of a turn
 STORMS = "host.queue.storms.seeds"
 
 
