@@ -39,6 +39,7 @@ async def test_words_are_taken_back(playground: Playground, demo: Demo) -> None:
     _go_on(demo)
     await expect(pending).to_have_count(0)
     await expect(playground.page.locator(".chat")).not_to_contain_text(talker.FIRST.strip())
+    await expect(playground.last.locator(".happening")).to_contain_text(OUTCOME_MESSAGES["provider-unavailable"])
     await expect(await playground.look("turn")).to_contain_text(OUTCOME_MESSAGES["provider-unavailable"])
     await expect(await playground.look("calls")).to_contain_text("the line is cut")
     await _asked(playground, "hello")
@@ -67,6 +68,19 @@ async def test_another_conversation_hears_nothing_of_it(playground: Playground, 
     await expect(pending.locator(".mine")).to_have_text("hello")
     _go_on(demo)
     await playground.hears(talker.FIRST + talker.REST, "What can we do for you?")
+
+
+async def test_looking_around_meanwhile_ends_nothing(playground: Playground, demo: Demo) -> None:
+    """What the other tabs load is beside the reply: its words stay, and nothing else can be sent before its end."""
+    pending = await _asked(playground, "hello")
+    await expect(pending).to_contain_text(talker.FIRST.strip())
+    await expect((await playground.look("graph")).locator(".picture svg")).to_be_visible()
+    await expect((await playground.look("editor")).locator(".picture svg")).to_be_visible()
+    await expect(pending).to_contain_text(talker.FIRST.strip())
+    await expect(playground.button("branch.new")).to_be_disabled()
+    _go_on(demo)
+    await playground.hears(talker.FIRST + talker.REST, "What can we do for you?")
+    await expect(playground.button("branch.new")).to_be_enabled()
 
 
 async def _asked(playground: Playground, text: str):

@@ -15,6 +15,8 @@ export class Actions {
   /** @type {Store} */
   #store;
   #retrying = 0;
+  /** The branch that was chosen last: the one that is shown, or will be when its state is here. @type {string | null} */
+  #chosen = sessionStorage.branch;
 
   /** @param {Store} store */
   constructor(store) {
@@ -35,14 +37,17 @@ export class Actions {
 
   /**
    * The state of a branch; without one, of the branch at hand. One that is gone was the server's before it was
-   * started anew: then the newest is shown.
-   * @param {string} [branch] @returns {Promise<void>}
+   * started anew: then the newest is shown. An answer that another one has overtaken is left.
+   * @param {string | null} [branch] @returns {Promise<void>}
    */
-  async load(branch = this.#branch) {
+  async load(branch = this.#chosen) {
+    const before = this.#state.server;
+    this.#chosen = branch;
     try {
-      this.#told(await get(branch ? `state?branch=${encodeURIComponent(branch)}` : "state"));
+      const server = await get(branch ? `state?branch=${encodeURIComponent(branch)}` : "state");
+      if (branch === this.#chosen && before === this.#state.server) this.#told(server);
     } catch (error) {
-      if (branch && error instanceof Refused && error.document.status === 404) return this.load("");
+      if (branch && error instanceof Refused && error.document.status === 404) return this.load(null);
       this.#failed("page", error);
     }
   }
@@ -51,12 +56,12 @@ export class Actions {
   async send(text) {
     const { retry } = this.#state;
     const id = retry?.text === text ? retry.id : newId();
-    const branch = this.#branch;
+    const [branch, chosen] = [this.#branch, this.#chosen];
     const sent = await this.#at("chat", async () => {
       this.set("sent", { text, id });
-      const hear = (/** @type {[string, any]} */ ...heard) => branch === this.#branch && this.#hear(...heard);
+      const hear = (/** @type {[string, any]} */ ...heard) => chosen === this.#chosen && this.#hear(...heard);
       const server = await post("message", { branch, text, id }, hear, true);
-      if (branch === this.#branch) this.#told(server);
+      if (chosen === this.#chosen) this.#told(server);
       this.set("settled");
     });
     if (!sent) this.set("draft", { text });
@@ -80,14 +85,14 @@ export class Actions {
 
   /** The other branch to compare with. @param {string} branch */
   compare(branch) {
-    return this.#at("dialog", async () => {
+    return this.#look("dialog", async () => {
       this.set("other", { server: await get(`state?branch=${encodeURIComponent(branch)}`) });
     });
   }
 
   /** Gives the conversation as a file to keep. */
   save() {
-    return this.#at("page", async () => {
+    return this.#look("page", async () => {
       const href = URL.createObjectURL(await file(`scenario?branch=${encodeURIComponent(this.#branch ?? "")}`));
       Object.assign(document.createElement("a"), { href, download: `${this.#branch}.json` }).click();
     });
@@ -125,32 +130,26 @@ export class Actions {
 
   /** @param {string} flow */
   draw(flow) {
-    return this.#at("graph", async () => {
+    return this.#look("graph", async () => {
       this.set("drawn", { flow, drawing: await get(`graph?flow=${encodeURIComponent(flow)}`) });
     });
   }
 
   loadSpec() {
-    return this.#at("editor", async () => this.set("spec", { text: (await get("spec")).text }));
+    return this.#look("editor", async () => this.set("spec", { text: (await get("spec")).text }));
   }
 
   /** What is wrong in a text; an answer that comes when the text has changed again is left. @param {string} text */
-  async check(text) {
-    try {
+  check(text) {
+    return this.#look("editor", async () => {
       const { problems, graphs } = await post("spec/check", { text });
       if (this.#state.spec?.text === text) this.set("checked", { text, findings: problems, graphs });
-    } catch (error) {
-      this.#failed("editor", error);
-    }
+    });
   }
 
-  apply() {
-    return this.#at("editor", async () => {
-      const text = this.#state.spec?.text;
-      this.#told(await post("spec/apply", { branch: this.#branch, text }));
-      this.set("applied", { text });
-      this.say(this.#t("editor.applied"));
-    });
+  async apply() {
+    const text = this.#state.spec?.text;
+    if (await this.#change("editor", "spec/apply", { text }, this.#t("editor.applied"))) this.set("applied", { text });
   }
 
   // --- what they share --------------------------------------------------------------------------
@@ -159,6 +158,7 @@ export class Actions {
     return this.#store.get();
   }
 
+  /** The branch that is shown. */
   get #branch() {
     return this.#state.server?.branch;
   }
@@ -168,29 +168,40 @@ export class Actions {
     return translator(this.#state.lang)(key, values);
   }
 
+  /** What is done to the branch that is shown; when another was chosen meanwhile, that one stays. */
   /** @param {string} place @param {string} path @param {object} body @param {string} [words] */
   #change(place, path, body, words) {
     return this.#at(place, async () => {
-      const told = this.#told(await post(path, { branch: this.#branch, ...body }));
+      const chosen = this.#chosen;
+      const server = await post(path, { branch: this.#branch, ...body });
+      const told = chosen === this.#chosen && this.#told(server);
       this.set("dialog", { dialog: "" });
       if (words && !told) this.say(words);
     });
   }
 
-  /** Does something at a place; true when it went well. @param {string} place @param {() => Promise<void>} what */
+  /** Does something at a place, one thing at a time; true when it went well. */
+  /** @param {string} place @param {() => Promise<void>} what */
   async #at(place, what) {
     const { activeElement, body } = document;
-    this.set("begun", { place });
+    this.set("begun");
+    const done = await this.#look(place, what);
+    this.set("ended");
+    // A button that cannot be pressed meanwhile loses the focus.
+    requestAnimationFrame(() => document.activeElement === body && focusBack(/** @type {any} */ (activeElement)));
+    return done;
+  }
+
+  /** Asks for something to be shown at a place, whatever else is under way; true when it went well. */
+  /** @param {string} place @param {() => Promise<void>} what */
+  async #look(place, what) {
+    this.set("looked");
     try {
       await what();
       return true;
     } catch (error) {
       this.#failed(place, error);
       return false;
-    } finally {
-      this.set("ended");
-      // A button that cannot be pressed meanwhile loses the focus.
-      requestAnimationFrame(() => document.activeElement === body && focusBack(/** @type {any} */ (activeElement)));
     }
   }
 
@@ -214,6 +225,7 @@ export class Actions {
   /** Takes over what the server told; true when that has new words, which are said. @param {Server} server */
   #told(server) {
     const before = this.#state.server;
+    this.#chosen = sessionStorage.branch = server.branch;
     this.set("told", { server });
     if (before?.branch !== server.branch) return false;
     const seen = new Set(messagesOf(before).map(({ id }) => id));

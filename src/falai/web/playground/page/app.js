@@ -75,7 +75,7 @@ function Header() {
     <div class="row end">
       <button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "model" })}>
         <${Icon} name="model" /><span>${t("model.open", { name: t(`model.${model?.id}`, { or: model?.label }) })}</span></button>
-      <button type="button" class="plain" disabled=${!!state.busy} onClick=${() => act.save()}>
+      <button type="button" class="plain" disabled=${state.busy} onClick=${() => act.save()}>
         <${Icon} name="save" /><span>${t("save.open")}</span></button>
       <${Language} />
     </div>
@@ -95,7 +95,7 @@ function Branches() {
       html`<button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "compare" })}>
       <${Icon} name="compare" /><span>${t("compare.open")}</span></button>`
     }
-    <button type="button" class="plain" disabled=${!!state.busy} onClick=${() => act.fresh()}><${Icon} name="plus" />
+    <button type="button" class="plain" disabled=${state.busy} onClick=${() => act.fresh()}><${Icon} name="plus" />
       <span>${t("branch.new")}</span></button>
   </div>`;
 }
@@ -122,10 +122,10 @@ function Clock() {
       ${clock.aheadMs >= 1000 && html`<span class="soft">${t("clock.ahead", { span: span(clock.aheadMs, state.lang) })}</span>`}
     </div>
     <div class="row">
-      <button type="button" disabled=${!clock.nextWake || !!state.busy} onClick=${move({ next: true })}>
+      <button type="button" disabled=${!clock.nextWake || state.busy} onClick=${move({ next: true })}>
         <${Icon} name="skip" />${t("clock.skip")}</button>
-      <button type="button" disabled=${!!state.busy} onClick=${move({ ms: HOUR })}>${t("clock.hour")}</button>
-      <button type="button" disabled=${!!state.busy} onClick=${move({ ms: DAY })}>${t("clock.day")}</button>
+      <button type="button" disabled=${state.busy} onClick=${move({ ms: HOUR })}>${t("clock.hour")}</button>
+      <button type="button" disabled=${state.busy} onClick=${move({ ms: DAY })}>${t("clock.day")}</button>
       <button type="button" class="plain" onClick=${() => act.set("dialog", { dialog: "clock" })}>${t("clock.other")}</button>
     </div>
     <p class="next soft">${nextWords(state, t)}</p>

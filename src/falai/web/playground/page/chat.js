@@ -45,7 +45,7 @@ function Turn({ turn }) {
     <div class="turn-head">
       <button type="button" class="turn-pick" aria-pressed=${chosen} onClick=${() => act.set("turn", { n: turn.n })}>
         ${name} · ${hour(turn.at, lang, server?.agent.timezone)}</button>
-      <button type="button" class="take-back" disabled=${!!busy} onClick=${() => act.takeBack(turn.n - 1)}>
+      <button type="button" class="take-back" disabled=${busy} onClick=${() => act.takeBack(turn.n - 1)}>
         <${Icon} name="back" />${t(turn.input.kind === "message" ? "turn.another" : "turn.before.this")}<span class="sr"> (${name})</span></button>
     </div>
     <${Exchange} turn=${turn} />
@@ -55,7 +55,8 @@ function Turn({ turn }) {
 /** What came in and what was said to it. @param {{ turn: Turn }} props */
 export function Exchange({ turn }) {
   const { t } = useApp();
-  const { input, messages, problem, silenced } = turn;
+  const { input, messages, outcomes, problem, silenced } = turn;
+  const failed = outcomes.find(({ code }) => code?.startsWith("provider"));
   const mute = !messages.length && !problem && PLAYED.has(input.kind);
   return html`
     ${
@@ -65,7 +66,8 @@ export function Exchange({ turn }) {
     }
     ${messages.map((message) => html`<${Bubble} key=${message.id} message=${message} />`)}
     ${problem && html`<div class="problem"><p><strong>${t("turn.problem")}</strong> ${problem.message}</p></div>`}
-    ${mute && html`<p class="happening">${t(silenced != null ? "turn.silenced" : "turn.silent")}</p>`}`;
+    ${mute && html`<p class="happening">${t(silenced != null ? "turn.silenced" : "turn.silent")}
+      ${failed && t(`outcome.${failed.code}`, { or: failed.words })}</p>`}`;
 }
 
 /** What came in, in a few words. @param {{ turn: Turn }} props */
@@ -130,7 +132,7 @@ export function Composer() {
     <div class="writing"><textarea id="composer" ref=${box} rows="1" value=${text} aria-label=${t(`composer.${role}`)}
       placeholder=${t(`composer.${role}`)} onInput=${into(setText)}
       onKeyDown=${sendOnEnter}></textarea>
-      <button class="primary" disabled=${!text.trim() || !!state.busy}>${t("composer.send")}</button></div>
+      <button class="primary" disabled=${!text.trim() || state.busy}>${t("composer.send")}</button></div>
     <div class="row">
       <${Select} label=${t("composer.as")} value=${role} set=${setRole}
         options=${[
@@ -188,6 +190,6 @@ function Gate() {
   if (!gate?.closed) return null;
   return html`<div class="gate">
     <span>${t("gate.shut")}${gate.reason && html` <q>${gate.reason}</q>`}</span>
-    <button type="button" disabled=${!!state.busy} onClick=${() => act.gate(false)}>${t("gate.open")}</button>
+    <button type="button" disabled=${state.busy} onClick=${() => act.gate(false)}>${t("gate.open")}</button>
   </div>`;
 }

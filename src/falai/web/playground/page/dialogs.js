@@ -53,7 +53,7 @@ export function Form({ send, label, disabled, children }) {
     send();
   };
   return html`<form onSubmit=${submit}>${children}
-    <div class="row end"><button class="primary" disabled=${disabled || !!state.busy}>${label}</button></div>
+    <div class="row end"><button class="primary" disabled=${disabled || state.busy}>${label}</button></div>
   </form>`;
 }
 

@@ -14,7 +14,7 @@ export const none = () => ({ __proto__: null });
 export const initial = (lang) => ({
   lang,
   server: null,
-  busy: "",
+  busy: false,
   lost: false,
   shut: false,
   said: "",
@@ -45,8 +45,9 @@ const CHANGES = {
       turn: same ? turn : null,
     };
   },
-  begun: (_, { place }) => ({ busy: place, problem: null }),
-  ended: () => ({ busy: "", pending: null }),
+  begun: () => ({ busy: true }),
+  looked: () => ({ problem: null }),
+  ended: () => ({ busy: false, pending: null }),
   failed: (_, { place, document }) => ({ problem: { place, document }, lost: false }),
   lost: () => ({ lost: true }),
   shut: () => ({ shut: true }),

@@ -54,7 +54,7 @@ export interface ProblemDocument {
 
 /** Everything that the page remembers: one value, changed in state.js only. */
 export interface State {
-  lang: "en" | "pt"; server: Server | null; busy: string; lost: boolean; shut: boolean; said: string;
+  lang: "en" | "pt"; server: Server | null; busy: boolean; lost: boolean; shut: boolean; said: string;
   problem: { place: string; document: ProblemDocument } | null;
   pending: { text: string; words: string } | null; draft: { text: string }; retry: { text: string; id: string } | null;
   turn: number | null; tab: string; side: "chat" | "house"; dialog: string; flow: string;

@@ -1,0 +1,74 @@
+"""Answers that come late: what a person did last is what the page shows."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from playwright.async_api import Route, expect
+
+from web.browser.playground import Playground, t
+
+
+class Held:
+    """Answers of the server that are kept back until they are let go."""
+
+    def __init__(self) -> None:
+        self.there = asyncio.Event()
+        self._may_go = asyncio.Event()
+
+    async def keep(self, route: Route) -> None:
+        answer = await route.fetch()
+        self.there.set()
+        await self._may_go.wait()
+        await route.fulfill(response=answer)
+
+    def go(self) -> None:
+        self._may_go.set()
+
+
+async def test_a_conversation_that_was_chosen_before_the_new_one(playground: Playground) -> None:
+    """Its state comes behind the new conversation's, which stays."""
+    held = Held()
+    await playground.say("hello")
+    await playground.page.route(re.compile(r"/api/state\?branch=b1$"), held.keep)
+    await playground.branches.select_option("b1")
+    await held.there.wait()
+    await playground.press("branch.new")
+    await expect(playground.branches.locator("option")).to_have_count(3)
+    new = await playground.branches.input_value()
+    await _let_go(playground, held, "/api/state")
+    await expect(playground.branches).to_have_value(new)
+    await expect(playground.turns).to_have_count(0)
+
+
+async def test_a_conversation_that_was_left_while_its_clock_was_moved(playground: Playground) -> None:
+    """The one that was chosen meanwhile stays; the other has moved."""
+    held = Held()
+    left = await playground.branches.input_value()
+    await playground.page.route("**/api/clock", held.keep)
+    await playground.press("clock.day")
+    await held.there.wait()
+    await playground.branches.select_option("b1")
+    await expect(playground.turns).to_have_count(0)
+    await _let_go(playground, held, "/api/clock")
+    await expect(playground.button("clock.day")).to_be_enabled()
+    await expect(playground.branches).to_have_value("b1")
+    await playground.branches.select_option(left)
+    await expect(playground.last).to_contain_text(t("input.clock", span="1 day"))
+
+
+async def test_a_page_that_is_loaded_anew_shows_the_same_conversation(playground: Playground) -> None:
+    """It is the one that was looked at, and not the newest."""
+    await playground.branches.select_option("b1")
+    await playground.say("what does a filling cost?")
+    await playground.page.reload()
+    await expect(playground.branches).to_have_value("b1")
+    await expect(playground.last).to_contain_text("what does a filling cost?")
+
+
+async def _let_go(playground: Playground, held: Held, path: str) -> None:
+    """The page has had the answer when this returns."""
+    async with playground.page.expect_event("requestfinished", lambda request: path in request.url):
+        held.go()
+    await playground.page.evaluate("new Promise((done) => setTimeout(done))")
