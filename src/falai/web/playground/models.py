@@ -61,11 +61,10 @@ class Models:
     def __init__(self, own: Model) -> None:
         lexical = resolve_model("lexical")
         self._scripted = ScriptedReplies(lexical)
-        self._named: Model | None = None
-        self._own = None if own.name == lexical.name else own
+        self._named: list[Model] = []
         self._known: dict[ModelId, Model] = {"lexical": lexical, "scripted": self._scripted}
-        if self._own is not None:
-            self._known["real"] = self._own
+        if own.name != lexical.name:
+            self._known["real"] = own
         self.id: ModelId = "lexical" if self._missing() else "real"
 
     @property
@@ -94,6 +93,7 @@ class Models:
         """
         if id == "real" and name is not None:
             self._known["real"] = _usable(name)
+            self._named.append(self._known["real"])
         if id == "real" and (why := self._missing()):
             raise ValueError(why)
         self._scripted.queue += replies
@@ -105,11 +105,10 @@ class Models:
         return len(self._scripted.queue)
 
     async def aclose(self) -> None:
-        """Lets go of the model that was named here; the agent's own is its owner's."""
-        real = self._known.get("real")
-        close = getattr(real, "aclose", None)
-        if real is not self._own and close is not None:
-            await close()
+        """Lets go of the models that were named here; the agent's own is its owner's."""
+        for model in self._named:
+            if (close := getattr(model, "aclose", None)) is not None:
+                await close()
 
     @property
     def _current(self) -> Model:
