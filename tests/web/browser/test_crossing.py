@@ -67,6 +67,15 @@ async def test_a_page_that_is_loaded_anew_shows_the_same_conversation(playground
     await expect(playground.last).to_contain_text("what does a filling cost?")
 
 
+async def test_a_button_that_is_pressed_twice_at_once(playground: Playground) -> None:
+    """It is pressed once, also before the page could show that it is busy."""
+    await playground.button("clock.day").evaluate("(button) => (button.click(), button.click())")
+    await expect(playground.turns).to_have_count(1)
+    await expect(playground.button("clock.day")).to_be_enabled()
+    await playground.say("hello")
+    await expect(playground.turns).to_have_count(2)
+
+
 async def _let_go(playground: Playground, held: Held, path: str) -> None:
     """The page has had the answer when this returns."""
     async with playground.page.expect_event("requestfinished", lambda request: path in request.url):

@@ -183,6 +183,7 @@ export class Actions {
   /** Does something at a place, one thing at a time; true when it went well. */
   /** @param {string} place @param {() => Promise<void>} what */
   async #at(place, what) {
+    if (this.#state.busy) return false;
     const { activeElement, body } = document;
     this.set("begun");
     const done = await this.#look(place, what);
