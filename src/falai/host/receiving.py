@@ -150,9 +150,9 @@ def _attached(attachments: Sequence[Attachment]) -> str:
     try:
         plain = msgspec.to_builtins(list(attachments))
         msgspec.convert(plain, list[Attachment])
+        return json_text(plain)
     except (TypeError, msgspec.ValidationError) as error:
         raise ValueError(f"attachments: {error}") from error
-    return json_text(plain)
 
 
 def _arrival(key: str, kind: Kind, input: Input | HumanMessage, whose: Whose, **more: Any) -> Arrival:

@@ -6,7 +6,7 @@ Bodies are read by models that refuse unknown keys (`Body`), so that a misspelt 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -30,6 +30,9 @@ _HINTS: Mapping[str, str] = {
 _WORDS: Mapping[str, str] = {"string_pattern_mismatch": "it has not the form of an id, or of a cursor"}
 """Said in place of the framework's words, which would be a regular expression."""
 
+_MOST: Final = 100
+"""So many mistakes of a body are told: an answer with each of a hundred thousand would hold up everybody else's."""
+
 
 class Wire(BaseModel):
     """JSON with camelCase names."""
@@ -49,7 +52,7 @@ class Body(Wire):
             return handler(value)
         except ValidationError as error:
             names = [field.alias or name for name, field in cls.model_fields.items()]
-            lines = [_told(one, names) for one in error.errors()]
+            lines = [_told(one, names) for one in error.errors()[:_MOST]]
             raise ValidationError.from_exception_data(error.title, lines) from None
 
 

@@ -73,3 +73,25 @@ def _without_ids(document: dict[str, object]) -> dict[str, object]:
     messages = document.get("messages", [])
     assert isinstance(messages, list)
     return {**document, "messages": [{**one, "id": "", "at": ""} for one in messages]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{**GOOD, "attachments": [1] * 500}, {**GOOD, **{f"chanel{at}": 1 for at in range(500)}}],
+    ids=["attachments", "names"],
+)
+async def test_only_so_many_mistakes_are_told(home: Site, body: object) -> None:
+    """An answer has no more of them than somebody reads: one of some megabytes would hold up everybody else's."""
+    answer = await home.client.post("/v1/sessions/s/messages", json=body)
+    assert answer.status_code == 422
+    assert len(answer.json()["errors"]) == 100
+
+
+async def test_an_attachment_that_is_nested_too_deeply_is_the_callers_mistake(home: Site) -> None:
+    """It is refused as one, and fills no log."""
+    deep = '{"text": "Hello", "id": "m1", "attachments": [{"kind": "other", "data": {"x": %s}}]}' % (
+        "[" * 900 + "]" * 900
+    )
+    headers = {"Content-Type": "application/json"}
+    answer = await home.client.post("/v1/sessions/s/messages", content=deep, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
