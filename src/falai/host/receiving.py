@@ -151,6 +151,8 @@ def _attached(attachments: Sequence[Attachment]) -> str:
         plain = msgspec.to_builtins(list(attachments))
         msgspec.convert(plain, list[Attachment])
         return json_text(plain)
+    except RecursionError as error:
+        raise ValueError("attachments: they are nested too deeply") from error
     except (TypeError, msgspec.ValidationError) as error:
         raise ValueError(f"attachments: {error}") from error
 

@@ -42,6 +42,7 @@ __all__ = [
     "is_away",
     "problem_of",
     "response",
+    "set_aside",
 ]
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -152,6 +153,11 @@ def response(problem: ProblemError) -> Response:
     return Response(body, problem.status, headers=problem.headers, media_type=MEDIA_TYPE)
 
 
+def set_aside() -> ProblemError:
+    """An input failed for good; why is the operator's to know."""
+    return ProblemError(502, "set-aside", "The input failed again and again and was set aside; the session goes on.")
+
+
 def problem_of(error: Exception, *, running: bool = True) -> ProblemError:
     """What went wrong, in words that may leave the house; what nobody foresaw is logged here.
 
@@ -163,9 +169,7 @@ def problem_of(error: Exception, *, running: bool = True) -> ProblemError:
         case OverloadedError():
             return _full(error)
         case SetAsideError():
-            return ProblemError(
-                502, "set-aside", "The input failed again and again and was set aside; the session goes on."
-            )
+            return set_aside()
         case InvalidSessionError():
             return ProblemError(500, "damaged-session", "What is stored of this session cannot be read.")
         case HTTPException():

@@ -17,7 +17,7 @@ from falai.host.ledger.port import Place
 from falai.host.ledger.said import said_after, said_by_turn
 from falai.host.watching import Changed, Seen, SetAside, Turned, Withdrawn, Words
 from falai.web.api.said import Frame, said
-from falai.web.problems import ProblemError, document, problem_of
+from falai.web.problems import ProblemError, document, problem_of, set_aside
 
 __all__ = ["outcome", "problem", "reply", "safely", "session"]
 
@@ -32,11 +32,6 @@ async def outcome(host: Host[Any], place: Place, message_id: str, key: str) -> F
     if answer.state == "dead":
         return problem(set_aside())
     return Frame("done", {"keys": [key], "messages": [said(row) for row in answer.said]})
-
-
-def set_aside() -> ProblemError:
-    """A message failed for good; why is the operator's to know."""
-    return ProblemError(502, "set-aside", "The input failed again and again and was set aside; the session goes on.")
 
 
 def problem(error: ProblemError) -> Frame:

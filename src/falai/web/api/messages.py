@@ -30,11 +30,12 @@ from falai.web.api.contract import (
     refused,
 )
 from falai.web.api.direct import direct
-from falai.web.api.following import reply, safely, set_aside
+from falai.web.api.following import reply, safely
 from falai.web.api.said import Said, said
 from falai.web.api.sse import EVENT_STREAM, EventStream, described
 from falai.web.mistakes import Body
 from falai.web.page import PAGE, is_page
+from falai.web.problems import set_aside
 
 __all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
 
