@@ -147,6 +147,17 @@ async def test_a_provider_that_fails_while_it_writes(home: Home, steps: Sequence
     assert found[2].messages == ()
 
 
+async def test_a_reply_that_comes_whole_and_is_none(home: Home) -> None:
+    """An envelope that breaks off has shown words, and none of them is sent: they are taken back before the end."""
+    async with hosted(echo(Typist(['{"message": "Hel', "lo"])), home) as host, host.watch("s1") as seen:
+        await host.receive("s1", Message("hi", id="m1"))
+        *words, turned = await upto(seen, is_turned)
+    assert shown(words[:-1]) == "Hello"
+    assert words[-1] == Withdrawn("message:m1")
+    assert isinstance(turned, Turned)
+    assert turned.messages == ()
+
+
 async def test_a_model_that_begins_anew(home: Home) -> None:
     """What does not go on from what was shown takes its place."""
     model = Typist(['{"message": "Good', '{"message": "Hel', '{"message": "Hello"}'], anew=True)

@@ -142,6 +142,8 @@ class Turns:
             while drive.effect is not None:
                 await drive.perform()
                 await self._setup.checkpoint("performed")
+        if not any(message.kind == "ai" for message in drive.result.messages):
+            telling.withdraw()  # the reply came whole and was none: a broken envelope, say (T-20.5, M-10.3)
         return drive.result
 
     async def _commit(self, job: Job, ended: Ended) -> tuple[Committed, bool]:
