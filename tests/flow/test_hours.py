@@ -58,6 +58,12 @@ def test_a_day_whose_hours_the_clock_skips_has_none() -> None:
     assert hours(at("2026-03-29T00:00:00+00:00")) == at("2026-04-05T00:10:00+00:00")
 
 
+def test_an_opening_that_the_clock_skips_is_where_the_clock_goes_on() -> None:
+    """Clocks go from 01:00 to 02:00 on 2026-03-29 in Lisbon: at 02:00 it is half past one and later, so it is open."""
+    hours = BusinessHours("01:30", "18:00", weekdays=[7], tz="Europe/Lisbon")
+    assert hours(at("2026-03-29T00:00:00+00:00")) == at("2026-03-29T01:00:00+00:00")
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -83,14 +89,14 @@ def test_what_is_no_zone_is_a_value_error(name: object) -> None:
     st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)),
     st.sets(st.integers(1, 7), min_size=1),
     st.sampled_from(["UTC", "America/Sao_Paulo", "Europe/Lisbon", "Australia/Lord_Howe", "Asia/Kathmandu"]),
-    st.integers(0, 22),
-    st.integers(1, 59),
+    st.tuples(st.integers(0, 22), st.integers(0, 30), st.integers(31, 59)),
 )
 def test_the_answer_is_working_and_not_earlier(
-    moment: datetime, days: set[int], tz: str, hour: int, minute: int
+    moment: datetime, days: set[int], tz: str, clock: tuple[int, int, int]
 ) -> None:
     """F-11.5: the answer is a fixed point, never before the moment, and nothing between them works."""
-    hours = BusinessHours(f"{hour:02}:00", f"{hour:02}:{minute:02}", weekdays=sorted(days), tz=tz)
+    hour, opens, closes = clock
+    hours = BusinessHours(f"{hour:02}:{opens:02}", f"{hour:02}:{closes:02}", weekdays=sorted(days), tz=tz)
     asked = moment.replace(tzinfo=UTC)
     found = hours(asked)
     assert found >= asked

@@ -12,10 +12,12 @@ from zoneinfo import ZoneInfo
 
 from falai.session.jsontext import show
 
-__all__ = ["BusinessHours", "zone"]
+__all__ = ["BusinessHours", "clock_moves", "zone"]
 
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 _WEEK = range(1, 8)
+_ONE_DAY = timedelta(days=1)
+_ONE_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class BusinessHours:
     def __call__(self, at: datetime, context: Any = None) -> datetime:  # noqa: ARG002  # F-11.4
         """The earliest working moment that is not before `at`; a moment without a zone is UTC."""
         moment = at if at.tzinfo else at.replace(tzinfo=UTC)
-        return moment if self._works(moment) else next(m for m in self._openings(moment) if m > moment)
+        return moment if self._works(moment) else next(m for m in self._edges(moment) if m > moment and self._works(m))
 
     def in_zone(self, tz: str) -> BusinessHours:
         """These hours in a zone, unless they have one of their own."""
@@ -65,14 +67,14 @@ class BusinessHours:
         local = moment.astimezone(self._zone)
         return local.isoweekday() in self.weekdays and self._opens <= local.time() < self._closes
 
-    def _openings(self, moment: datetime) -> Iterator[datetime]:
+    def _edges(self, moment: datetime) -> Iterator[datetime]:
+        """The moments from which on it may be working: the local openings, in order, and where the clock skips one."""
         day: date = moment.astimezone(self._zone).date()
         while True:
-            for fold in (0, 1):  # an hour that the clock goes back over comes twice
-                opening = datetime.combine(day, self._opens.replace(fold=fold), self._zone).astimezone(UTC)
-                if self._works(opening):
-                    yield opening
-            day += timedelta(days=1)
+            # an hour that the clock goes back over comes twice
+            openings = (datetime.combine(day, self._opens.replace(fold=fold), self._zone) for fold in (0, 1))
+            yield from sorted({*(opening.astimezone(UTC) for opening in openings), *clock_moves(day, self._zone)})
+            day += _ONE_DAY
 
 
 def zone(name: object) -> ZoneInfo:
@@ -81,6 +83,22 @@ def zone(name: object) -> ZoneInfo:
         return ZoneInfo(name if isinstance(name, str) else "")
     except (KeyError, OSError, ValueError):
         raise ValueError(f"{show(name)} is no time zone: write an IANA name, such as America/Sao_Paulo") from None
+
+
+def clock_moves(day: date, tz: ZoneInfo) -> Iterator[datetime]:
+    """The moment, in UTC, at which the clock of a zone is put forward or back on this local day; most days have none."""
+    early, late = (datetime.combine(date, time(), tz).astimezone(UTC) for date in (day, day + _ONE_DAY))
+    before = _offset(early, tz)
+    if before == _offset(late, tz):
+        return
+    while late - early > _ONE_SECOND:
+        middle = early + (late - early) // _ONE_SECOND // 2 * _ONE_SECOND
+        early, late = (middle, late) if _offset(middle, tz) == before else (early, middle)
+    yield late
+
+
+def _offset(moment: datetime, tz: ZoneInfo) -> timedelta | None:
+    return moment.astimezone(tz).utcoffset()
 
 
 def _clock(name: str, text: object) -> time:

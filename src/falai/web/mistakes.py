@@ -62,8 +62,13 @@ def problem_of_mistakes(error: ValidationException) -> ProblemError:
     if any(one["type"] == "json_invalid" for one in mistakes):
         return ProblemError(400, "bad-json", CODES["bad-json"].meaning)
     found = [_found(one) for one in mistakes]
-    count = "one mistake" if len(found) == 1 else f"{len(found)} mistakes"
-    return ProblemError(422, "invalid", f"The request has {count}.", errors=found)
+    return ProblemError(422, "invalid", f"The request has {_count(found)}.", errors=found)
+
+
+def _count(found: Sequence[Found]) -> str:
+    if len(found) == 1:
+        return "one mistake"
+    return f"{len(found)} mistakes" if len(found) < _MOST else f"{_MOST} mistakes or more; these are the first"
 
 
 def _told(one: Any, names: Sequence[str]) -> InitErrorDetails:

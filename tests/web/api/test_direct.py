@@ -77,7 +77,10 @@ def _without_ids(document: dict[str, object]) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     "body",
-    [{**GOOD, "attachments": [1] * 500}, {**GOOD, **{f"chanel{at}": 1 for at in range(500)}}],
+    [
+        {**GOOD, "attachments": [{"kind": "picture", "uri": "x"}] * 100},
+        {**GOOD, **{f"chanel{at}": 1 for at in range(500)}},
+    ],
     ids=["attachments", "names"],
 )
 async def test_only_so_many_mistakes_are_told(home: Site, body: object) -> None:
@@ -85,6 +88,18 @@ async def test_only_so_many_mistakes_are_told(home: Site, body: object) -> None:
     answer = await home.client.post("/v1/sessions/s/messages", json=body)
     assert answer.status_code == 422
     assert len(answer.json()["errors"]) == 100
+    assert "100 mistakes or more" in answer.json()["detail"]
+
+
+async def test_so_many_attachments_that_nobody_looks_at_each(home: Site) -> None:
+    """A message has at most 100; of more, the number is what is wrong."""
+    fits = {**GOOD, "attachments": [{"kind": "image", "url": "https://example.com/a.jpg"}] * 100}
+    assert (await home.client.post("/v1/sessions/s/messages", json=fits)).status_code == 200
+    answer = await home.client.post("/v1/sessions/s/messages", json={**GOOD, "attachments": [1] * 101})
+    assert answer.status_code == 422
+    (mistake,) = answer.json()["errors"]
+    assert (mistake["path"], mistake["code"]) == ("attachments", "too-long")
+    assert "101" in mistake["message"]
 
 
 async def test_an_attachment_that_is_nested_too_deeply_is_the_callers_mistake(home: Site) -> None:

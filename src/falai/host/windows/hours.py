@@ -8,14 +8,14 @@ which the clock itself is moved, and the moment asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from falai.flow.hours import zone
+from falai.flow.hours import clock_moves, zone
 from falai.host.windows.holidays import holidays_of
 from falai.host.windows.week import DAY, Span, read_week
 from falai.session.jsontext import show
@@ -25,7 +25,6 @@ __all__ = ["SendingWindow"]
 _HORIZON = 731
 """Days in which there has to be an opening: only holidays without end leave none."""
 _ONE_DAY = timedelta(days=1)
-_ONE_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
@@ -92,24 +91,10 @@ class SendingWindow:
     def _edges(self, day: date) -> list[datetime]:
         """The moments of a local day from which on something may be open, in order."""
         openings = {self._instant(day, opens, fold) for opens, _ in self._spans(day) for fold in (0, 1)}
-        return sorted({*openings, *self._moves(day)})
-
-    def _moves(self, day: date) -> Iterator[datetime]:
-        """The moment at which the clock is put forward or back on this day."""
-        early, late = self._instant(day, 0), self._instant(day + _ONE_DAY, 0)
-        before = self._offset(early)
-        if before == self._offset(late):
-            return
-        while late - early > _ONE_SECOND:
-            middle = early + (late - early) // _ONE_SECOND // 2 * _ONE_SECOND
-            early, late = (middle, late) if self._offset(middle) == before else (early, middle)
-        yield late
+        return sorted({*openings, *clock_moves(day, self._zone)})
 
     def _instant(self, day: date, minute: int, fold: int = 0) -> datetime:
         return datetime.combine(day, time(minute // 60, minute % 60, fold=fold), self._zone).astimezone(UTC)
-
-    def _offset(self, moment: datetime) -> timedelta | None:
-        return moment.astimezone(self._zone).utcoffset()
 
 
 def _within(minute: int, spans: tuple[Span, ...]) -> bool:

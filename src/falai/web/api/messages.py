@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 from fastapi import APIRouter, Query
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticCustomError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +16,7 @@ from falai.host import Answered as Answer
 from falai.host import Host, Received
 from falai.host.ledger.port import Place
 from falai.session.inputs import Message
+from falai.session.jsontext import is_list
 from falai.web.access import Caller
 from falai.web.access.refusing import problem
 from falai.web.api.contract import (
@@ -39,6 +41,8 @@ from falai.web.problems import set_aside
 
 __all__ = ["Answered", "AttachmentIn", "MessageIn", "Whom", "receive", "router"]
 
+_MOST: Final = 100
+"""Attachments of a message; a vendor's message has one."""
 _EXAMPLE: JsonValue = {"text": "I would like to book a table.", "id": "m1"}
 _SAID: JsonValue = {
     "id": "3f1c", "text": "For how many people?", "kind": "ai", "afterMs": 0, "at": "2026-09-20T10:00:00.000Z",
@@ -59,6 +63,13 @@ class AttachmentIn(Body):
     caption: str | None = None
     filename: str | None = None
     data: Annotated[dict[str, Any], Field(default_factory=dict)]
+
+
+def _few(value: object) -> object:
+    """Looked at before each of them is: a hundred thousand would hold up everybody else's requests."""
+    if is_list(value) and len(value) > _MOST:
+        raise PydanticCustomError("too_long", f"there are {len(value)}, and at most {_MOST} go with a message")
+    return value
 
 
 class Told(TypedDict):
@@ -103,7 +114,7 @@ class MessageIn(Whom):
     text: Annotated[str, Field(description="What was written; empty where there are only attachments.")]
     id: InputId
     at: Annotated[str | None, Field(description="When it was written; without it, now.")] = None
-    attachments: Annotated[list[AttachmentIn], Field(default_factory=list)]
+    attachments: Annotated[list[AttachmentIn], Field(default_factory=list, max_length=_MOST), BeforeValidator(_few)]
 
     def message(self) -> Message:
         """For the host."""
