@@ -73,8 +73,11 @@ class Playground:
         return self.panel
 
     async def fresh(self) -> None:
-        """A new conversation."""
+        """A new conversation, and the page is done with beginning it."""
+        before = await self.branches.input_value()
         await self.press("branch.new")
+        await expect(self.branches).not_to_have_value(before)
+        await expect(self.button("branch.new")).to_be_enabled()
         await expect(self.page.get_by_role("heading", name=t("welcome.title", name="Sofia"))).to_be_visible()
 
     async def row(self, name: str) -> list[str]:

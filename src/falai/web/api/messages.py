@@ -68,7 +68,8 @@ class AttachmentIn(Body):
 def _few(value: object) -> object:
     """Looked at before each of them is: a hundred thousand would hold up everybody else's requests."""
     if is_list(value) and len(value) > _MOST:
-        raise PydanticCustomError("too_long", f"there are {len(value)}, and at most {_MOST} go with a message")
+        found = {"found": len(value), "most": _MOST}
+        raise PydanticCustomError("too_long", "there are {found}, and at most {most} go with a message", found)
     return value
 
 
