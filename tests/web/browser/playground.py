@@ -44,6 +44,7 @@ class Playground:
     async def say(self, *texts: str) -> None:
         """The customer writes these, each after the answer to the one before."""
         for text in texts:
+            await expect(self.dialog).to_have_count(0)  # behind one nobody can write
             written = self.turns.locator(".mine")
             before = await written.count()
             await self.box.fill(text)

@@ -42,6 +42,21 @@ async def test_a_conversation_that_was_chosen_before_the_new_one(playground: Pla
     await expect(playground.turns).to_have_count(0)
 
 
+async def test_a_message_that_is_written_before_the_chosen_conversation_is_there(playground: Playground) -> None:
+    """It goes to that one, and not to the one that is still shown."""
+    held = Held()
+    left = await playground.branches.input_value()
+    await playground.page.route(re.compile(r"/api/state\?branch=b1$"), held.keep)
+    await playground.branches.select_option("b1")
+    await held.there.wait()
+    await playground.say("what does a filling cost?")
+    await expect(playground.branches).to_have_value("b1")
+    await _let_go(playground, held, "/api/state")
+    await expect(playground.last).to_contain_text("what does a filling cost?")
+    await playground.branches.select_option(left)
+    await expect(playground.turns).to_have_count(0)
+
+
 async def test_a_conversation_that_was_left_while_its_clock_was_moved(playground: Playground) -> None:
     """The one that was chosen meanwhile stays; the other has moved."""
     held = Held()

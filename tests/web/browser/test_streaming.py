@@ -49,7 +49,8 @@ async def test_words_are_taken_back(playground: Playground, demo: Demo) -> None:
 
 async def test_a_page_that_is_loaded_anew_waits_for_the_reply(playground: Playground, demo: Demo) -> None:
     """What was written is there, as under way; the reply comes by itself, in every page that shows the conversation."""
-    await _asked(playground, "hello")
+    pending = await _asked(playground, "hello")
+    await expect(pending).to_contain_text(talker.FIRST.strip())  # so the server has it
     await playground.page.reload()
     pending = playground.page.locator(".turn.pending")
     await expect(pending.locator(".mine")).to_have_text("hello")

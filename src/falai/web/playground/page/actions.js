@@ -74,8 +74,9 @@ export class Actions {
 
   /** A branch that stands as after turn `n`; what was said next is offered for change. @param {number} n */
   async takeBack(n) {
-    const next = this.#state.server?.turns.find((turn) => turn.n > n)?.input;
-    const done = await this.#change("chat", "take-back", { turn: n }, this.#t("branch.made", { n }));
+    const { branch, turns } = this.#state.server ?? {};
+    const next = turns?.find((turn) => turn.n > n)?.input;
+    const done = await this.#change("chat", "take-back", { branch, turn: n }, this.#t("branch.made", { n }));
     if (done) this.set("draft", { text: next?.kind === "message" ? (next.text ?? "") : "" });
   }
 
@@ -158,9 +159,9 @@ export class Actions {
     return this.#store.get();
   }
 
-  /** The branch that is shown. */
+  /** The branch that was chosen, though its state may still be on its way. */
   get #branch() {
-    return this.#state.server?.branch;
+    return this.#chosen ?? this.#state.server?.branch;
   }
 
   /** @param {string} key @param {Record<string, unknown>} [values] */
@@ -168,7 +169,7 @@ export class Actions {
     return translator(this.#state.lang)(key, values);
   }
 
-  /** What is done to the branch that is shown; when another was chosen meanwhile, that one stays. */
+  /** What is done to the branch that was chosen; when another is chosen meanwhile, that one stays. */
   /** @param {string} place @param {string} path @param {object} body @param {string} [words] */
   #change(place, path, body, words) {
     return this.#at(place, async () => {
