@@ -123,6 +123,17 @@ async def test_by_keyboard_alone(playground: Playground) -> None:
     await expect(playground.panel).to_be_focused()
 
 
+async def test_who_has_gone_on_is_not_fetched_back(playground: Playground) -> None:
+    """A dialog gives the focus back as it closes, and is gone a moment later: by then one may be somewhere else."""
+    page = playground.page
+    await playground.press("event.open")
+    await expect(playground.dialog).to_be_visible()
+    begins = page.locator("button", has_text=t("start.open"))
+    await begins.evaluate("(button) => (document.querySelector('dialog').close(), button.focus())")
+    await expect(page.locator("dialog")).to_have_count(0)
+    await expect(begins).to_be_focused()
+
+
 async def _tab_to(page: Page, text: str) -> None:
     """Goes on by the Tab key to what has this text; fails when it is not on the way."""
     for _ in range(60):

@@ -30,7 +30,8 @@ function Dialog({ name, children }) {
   useEffect(() => {
     const opener = /** @type {HTMLElement} */ (document.activeElement);
     dialog.current?.showModal();
-    return () => focusBack(opener);
+    // Not from where one has gone by then: Escape gives the focus back itself, a moment before the dialog ends.
+    return () => document.activeElement?.matches("body, dialog, dialog *") && focusBack(opener);
   }, []);
   const close = () => act.set("dialog", { dialog: "" });
   const beside = (/** @type {Event} */ event) => event.target === dialog.current && close();
