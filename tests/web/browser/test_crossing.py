@@ -29,13 +29,14 @@ class Held:
 
 async def test_a_conversation_that_was_chosen_before_the_new_one(playground: Playground) -> None:
     """Its state comes behind the new conversation's, which stays."""
-    held = Held()
+    held, (other, _) = Held(), await _two(playground)
     await playground.say("hello")
-    await playground.page.route(re.compile(r"/api/state\?branch=b1$"), held.keep)
-    await playground.branches.select_option("b1")
+    await playground.page.route(_state_of(other), held.keep)
+    count = await playground.branches.locator("option").count()
+    await playground.branches.select_option(other)
     await held.there.wait()
     await playground.press("branch.new")
-    await expect(playground.branches.locator("option")).to_have_count(3)
+    await expect(playground.branches.locator("option")).to_have_count(count + 1)
     new = await playground.branches.input_value()
     await _let_go(playground, held, "/api/state")
     await expect(playground.branches).to_have_value(new)
@@ -44,13 +45,12 @@ async def test_a_conversation_that_was_chosen_before_the_new_one(playground: Pla
 
 async def test_a_message_that_is_written_before_the_chosen_conversation_is_there(playground: Playground) -> None:
     """It goes to that one, and not to the one that is still shown."""
-    held = Held()
-    left = await playground.branches.input_value()
-    await playground.page.route(re.compile(r"/api/state\?branch=b1$"), held.keep)
-    await playground.branches.select_option("b1")
+    held, (other, left) = Held(), await _two(playground)
+    await playground.page.route(_state_of(other), held.keep)
+    await playground.branches.select_option(other)
     await held.there.wait()
     await playground.say("what does a filling cost?")
-    await expect(playground.branches).to_have_value("b1")
+    await expect(playground.branches).to_have_value(other)
     await _let_go(playground, held, "/api/state")
     await expect(playground.last).to_contain_text("what does a filling cost?")
     await playground.branches.select_option(left)
@@ -59,26 +59,27 @@ async def test_a_message_that_is_written_before_the_chosen_conversation_is_there
 
 async def test_a_conversation_that_was_left_while_its_clock_was_moved(playground: Playground) -> None:
     """The one that was chosen meanwhile stays; the other has moved."""
-    held = Held()
-    left = await playground.branches.input_value()
+    held, (other, left) = Held(), await _two(playground)
     await playground.page.route("**/api/clock", held.keep)
     await playground.press("clock.day")
     await held.there.wait()
-    await playground.branches.select_option("b1")
-    await expect(playground.turns).to_have_count(0)
+    async with playground.page.expect_response(_state_of(other)):
+        await playground.branches.select_option(other)
     await _let_go(playground, held, "/api/clock")
     await expect(playground.button("clock.day")).to_be_enabled()
-    await expect(playground.branches).to_have_value("b1")
+    await expect(playground.branches).to_have_value(other)
+    await expect(playground.turns).to_have_count(0)
     await playground.branches.select_option(left)
     await expect(playground.last).to_contain_text(t("input.clock", span="1 day"))
 
 
 async def test_a_page_that_is_loaded_anew_shows_the_same_conversation(playground: Playground) -> None:
     """It is the one that was looked at, and not the newest."""
-    await playground.branches.select_option("b1")
+    other, _ = await _two(playground)
+    await playground.branches.select_option(other)
     await playground.say("what does a filling cost?")
     await playground.page.reload()
-    await expect(playground.branches).to_have_value("b1")
+    await expect(playground.branches).to_have_value(other)
     await expect(playground.last).to_contain_text("what does a filling cost?")
 
 
@@ -89,6 +90,18 @@ async def test_a_button_that_is_pressed_twice_at_once(playground: Playground) ->
     await expect(playground.button("clock.day")).to_be_enabled()
     await playground.say("hello")
     await expect(playground.turns).to_have_count(2)
+
+
+async def _two(playground: Playground) -> tuple[str, str]:
+    """Two new conversations; the second is shown."""
+    first = await playground.branches.input_value()
+    await playground.fresh()
+    return first, await playground.branches.input_value()
+
+
+def _state_of(branch: str) -> re.Pattern[str]:
+    """Where the page asks for a conversation."""
+    return re.compile(rf"/api/state\?branch={branch}$")
 
 
 async def _let_go(playground: Playground, held: Held, path: str) -> None:
