@@ -57,6 +57,19 @@ async def test_a_message_that_is_written_before_the_chosen_conversation_is_there
     await expect(playground.turns).to_have_count(0)
 
 
+async def test_a_turn_that_is_taken_back_before_the_chosen_conversation_is_there(playground: Playground) -> None:
+    """It is the turn that was seen: the new conversation goes on from the one that is still shown."""
+    held, (other, _) = Held(), await _two(playground)
+    await playground.say("hello", "what does a filling cost?")
+    await playground.page.route(_state_of(other), held.keep)
+    await playground.branches.select_option(other)
+    await held.there.wait()
+    await playground.try_again(2)
+    await _let_go(playground, held, "/api/state")
+    await expect(playground.turns).to_have_count(1)
+    await expect(playground.last).to_contain_text("hello")
+
+
 async def test_a_conversation_that_was_left_while_its_clock_was_moved(playground: Playground) -> None:
     """The one that was chosen meanwhile stays; the other has moved."""
     held, (other, left) = Held(), await _two(playground)

@@ -52,7 +52,6 @@ async def test_a_page_that_is_loaded_anew_waits_for_the_reply(playground: Playgr
     pending = await _asked(playground, "hello")
     await expect(pending).to_contain_text(talker.FIRST.strip())  # so the server has it
     await playground.page.reload()
-    pending = playground.page.locator(".turn.pending")
     await expect(pending.locator(".mine")).to_have_text("hello")
     _go_on(demo)
     await playground.hears(talker.FIRST + talker.REST, "What can we do for you?")
