@@ -138,7 +138,9 @@ class Branch:
         await self._play(move)
 
     async def catch_up(self) -> None:
-        """Plays what has come due meanwhile."""
+        """Plays what has come due meanwhile. While something is played it waits, and the page asks again by then."""
+        if self._one_at_a_time.locked():
+            return
         due = (wait.at_ms for wait in waits_of(self.standing.look) if wait.at_ms is not None)
         if next(due, self.clock.going_ms + 1) <= self.clock.going_ms:
             await self._play(_nothing_else)

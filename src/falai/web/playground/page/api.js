@@ -19,8 +19,8 @@ export class Refused extends Error {
 /** The server does not answer. */
 export class Lost extends Error {}
 
-/** @param {string} path */
-export const get = async (path) => (await answered(path, {})).json();
+/** A question that is not answered in time is lost, and asked again: nothing is done by it. @param {string} path */
+export const get = async (path) => (await answered(path, { signal: AbortSignal.timeout(10000) })).json();
 
 /**
  * Asks for something to be done. `hear` is told each event of an answer that streams; the result is what its
